@@ -1,0 +1,2 @@
+//! Measurements.
+fn main() {}

@@ -1,0 +1,168 @@
+//! Who may do what: bearer tokens for users, and rules that can be changed while the server runs.
+
+mod rule;
+
+pub use rule::Rule;
+pub(crate) use rule::Attributes;
+
+use std::collections::HashMap;
+
+use parking_lot::RwLock;
+
+use crate::status::{About, ApiError};
+
+/// The group whose members may do everything.
+const MASTERS: &str = "system:masters";
+
+/// Somebody who sends requests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct User {
+    pub(crate) name: String,
+    pub(crate) groups: Vec<String>,
+}
+
+/// The users and rules of a server.
+///
+/// A new server lets everybody do everything. The first rule changes that: from then on the first rule that
+/// matches a request decides, and a request that no rule matches is forbidden. The server's own
+/// [`client`](crate::TestServer::client) belongs to `system:masters` and may always do everything.
+#[derive(Debug, Default)]
+pub struct Access {
+    inner: RwLock<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    users: HashMap<String, User>,
+    rules: Vec<Rule>,
+    /// Requests without a token are refused with 401.
+    tokens_required: bool,
+}
+
+impl Access {
+    /// Makes a user known by its bearer token.
+    pub fn add_user(
+        &self,
+        token: impl Into<String>,
+        name: impl Into<String>,
+        groups: impl IntoIterator<Item = impl Into<String>>,
+    ) {
+        let mut groups: Vec<String> = groups.into_iter().map(Into::into).collect();
+        groups.push("system:authenticated".to_owned());
+        self.inner.write().users.insert(token.into(), User { name: name.into(), groups });
+    }
+
+    /// Forgets a token: requests with it are answered with 401 from now on.
+    pub fn remove_token(&self, token: &str) {
+        self.inner.write().users.remove(token);
+    }
+
+    /// Refuses requests without a token, instead of treating them as `system:anonymous`.
+    pub fn require_tokens(&self, required: bool) {
+        self.inner.write().tokens_required = required;
+    }
+
+    /// Adds a rule behind those that are there.
+    pub fn add_rule(&self, rule: Rule) {
+        self.inner.write().rules.push(rule);
+    }
+
+    /// Replaces all rules. Without rules everybody may do everything.
+    pub fn set_rules(&self, rules: impl IntoIterator<Item = Rule>) {
+        self.inner.write().rules = rules.into_iter().collect();
+    }
+
+    /// Who sends a request with this `Authorization` header.
+    pub(crate) fn authenticate(&self, header: Option<&str>) -> Result<User, ApiError> {
+        let inner = self.inner.read();
+        match header.and_then(|header| header.strip_prefix("Bearer ")) {
+            Some(token) => inner.users.get(token.trim()).cloned().ok_or_else(ApiError::unauthorized),
+            None if inner.tokens_required => Err(ApiError::unauthorized()),
+            None => Ok(User {
+                name: "system:anonymous".to_owned(),
+                groups: vec!["system:unauthenticated".to_owned()],
+            }),
+        }
+    }
+
+    /// The user of a token, for token reviews.
+    pub(crate) fn user_of(&self, token: &str) -> Option<User> {
+        self.inner.read().users.get(token).cloned()
+    }
+
+    /// Whether the rules let the user do this.
+    pub(crate) fn allows(&self, user: &User, what: &Attributes<'_>) -> bool {
+        let inner = self.inner.read();
+        if inner.rules.is_empty() || user.groups.iter().any(|group| group == MASTERS) {
+            return true;
+        }
+        inner.rules.iter().find(|rule| rule.matches(user, what)).is_some_and(Rule::is_allow)
+    }
+
+    pub(crate) fn authorize(&self, user: &User, what: &Attributes<'_>) -> Result<(), ApiError> {
+        if self.allows(user, what) { Ok(()) } else { Err(refusal(user, what)) }
+    }
+}
+
+fn refusal(user: &User, what: &Attributes<'_>) -> ApiError {
+    let name = &user.name;
+    if let Some(path) = what.path {
+        let nothing = About { group: "", plural: "", kind: "" };
+        return ApiError::forbidden(
+            nothing,
+            "",
+            &format!("User \"{name}\" cannot {} path \"{path}\"", what.verb),
+        );
+    }
+    let resource = if what.subresource.is_empty() {
+        what.resource.to_owned()
+    } else {
+        format!("{}/{}", what.resource, what.subresource)
+    };
+    let scope = if what.namespace.is_empty() {
+        "at the cluster scope".to_owned()
+    } else {
+        format!("in the namespace \"{}\"", what.namespace)
+    };
+    let why =
+        format!("User \"{name}\" cannot {} resource \"{resource}\" in API group \"{}\" {scope}", what.verb, what.group);
+    ApiError::forbidden(About { group: what.group, plural: what.resource, kind: "" }, what.name, &why)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listing(namespace: &str) -> Attributes<'_> {
+        Attributes { verb: "list", resource: "pods", namespace, ..Attributes::default() }
+    }
+
+    #[test]
+    fn the_first_matching_rule_decides_and_no_match_is_forbidden() {
+        let access = Access::default();
+        access.add_user("t", "alice", ["devs"]);
+        let alice = access.authenticate(Some("Bearer t")).unwrap();
+        assert!(access.allows(&alice, &listing("a")), "without rules everything is allowed");
+        access.set_rules([
+            Rule::deny().namespace("secret"),
+            Rule::allow().group("devs").verbs(["get", "list"]).resources(["pods"]),
+        ]);
+        assert!(access.allows(&alice, &listing("a")));
+        assert!(!access.allows(&alice, &listing("secret")));
+        assert!(!access.allows(&alice, &Attributes { verb: "delete", ..listing("a") }));
+        let error = access.authorize(&alice, &listing("secret")).unwrap_err();
+        assert_eq!(
+            error.message,
+            "pods is forbidden: User \"alice\" cannot list resource \"pods\" in API group \"\" in the namespace \"secret\""
+        );
+    }
+
+    #[test]
+    fn unknown_tokens_are_unauthorized_and_no_token_is_anonymous() {
+        let access = Access::default();
+        assert_eq!(access.authenticate(Some("Bearer nope")).unwrap_err().code, 401);
+        assert_eq!(access.authenticate(None).unwrap().name, "system:anonymous");
+        access.require_tokens(true);
+        assert_eq!(access.authenticate(None).unwrap_err().code, 401);
+    }
+}

@@ -1,0 +1,321 @@
+//! From an HTTP request to its answer: who asks, what for, may they, does a fault strike, and the answer.
+
+mod accept;
+mod body;
+mod path;
+mod query;
+pub(crate) mod reply;
+
+pub(crate) use accept::{Form, ranges};
+pub(crate) use body::{Body, BrokenBody, CHUNK_BYTES};
+pub(crate) use query::{ListOptions, Query, VersionMatch, invalid_options};
+
+use std::fmt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{HeaderMap, Method, Request, Response, header};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use tokio_util::sync::CancellationToken;
+
+use crate::access::{Attributes, User};
+use crate::cluster::Cluster;
+use crate::discovery;
+use crate::faults::{FaultyBody, Plan, Subject};
+use crate::kinds::{Resource, Verb};
+use crate::log::RequestRecord;
+use crate::status::{About, ApiError};
+use crate::verbs::{self, Call};
+use path::{ResourcePath, Route};
+
+/// The connection is to be closed without an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct HangUp;
+
+impl fmt::Display for HangUp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the connection was closed by an injected fault")
+    }
+}
+
+impl std::error::Error for HangUp {}
+
+/// Answers one request. `cut` breaks the connection it came on.
+pub(crate) async fn answer<B>(
+    cluster: &Arc<Cluster>,
+    request: Request<B>,
+    cut: CancellationToken,
+) -> Result<Response<Body>, HangUp>
+where
+    B: http_body::Body<Data = Bytes> + Send,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let (head, body) = request.into_parts();
+    let headers = &head.headers;
+    let query = Query::parse(head.uri.query().unwrap_or(""));
+    let route = path::route(head.uri.path());
+    let verb = match &route {
+        Route::Resource(path) => verb_of(&head.method, path, &query),
+        Route::Other(_) => None,
+    };
+    let user = cluster.access.authenticate(header_text(headers, header::AUTHORIZATION.as_str()));
+    let name = user.as_ref().map_or("", |user| user.name.as_str());
+    let number = cluster.log.add(record(&head, &route, verb, name));
+
+    let outcome = match (user, route) {
+        (Err(error), _) => Ok(reply::error(&error)),
+        (Ok(user), Route::Other(segments)) => Ok(other(cluster, &head, &query, &user, &segments)),
+        (Ok(user), Route::Resource(path)) => {
+            let asked = Asked { method: &head.method, uri_path: head.uri.path(), headers, query, path, verb, user };
+            resource(cluster, asked, body, cut).await
+        }
+    };
+    if let Ok(response) = &outcome {
+        cluster.log.answered(number, response.status().as_u16());
+    }
+    outcome
+}
+
+/// A request for a resource, before it is known whether the resource exists.
+struct Asked<'a> {
+    method: &'a Method,
+    uri_path: &'a str,
+    headers: &'a HeaderMap,
+    query: Query,
+    path: ResourcePath,
+    verb: Option<Verb>,
+    user: User,
+}
+
+async fn resource<B>(
+    cluster: &Arc<Cluster>,
+    asked: Asked<'_>,
+    body: B,
+    cut: CancellationToken,
+) -> Result<Response<Body>, HangUp>
+where
+    B: http_body::Body<Data = Bytes> + Send,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let Some(verb) = asked.verb else {
+        return Ok(reply::error(&ApiError::method_not_allowed()));
+    };
+    if let Err(error) = authorize(cluster, &asked, verb) {
+        return Ok(reply::error(&error));
+    }
+    let resource = match resolve(cluster, &asked, verb) {
+        Ok(resource) => resource,
+        Err(Unserved::NoSuchPath) => return Ok(reply::text(404, "404 page not found\n")),
+        Err(Unserved::Refused(error)) => return Ok(reply::error(&error)),
+    };
+    let mut plan = cluster.faults.plan(
+        &Subject {
+            verb,
+            group: &resource.group,
+            plural: &resource.plural,
+            namespace: &asked.path.namespace,
+            name: &asked.path.name,
+        },
+        &cluster.fault_random,
+    );
+    if !plan.delay.is_zero() {
+        tokio::time::sleep(plan.delay).await;
+    }
+    if plan.no_reply {
+        // The client gives up, or the server is dropped: both end this future.
+        std::future::pending::<()>().await;
+    }
+    if let Some(error) = plan.error.take() {
+        return Ok(reply::error(&error));
+    }
+    let Plan { lost_reply, cut_after, hang_after, .. } = plan;
+    let response = match prepare(cluster, asked, verb, resource, plan, body, cut).await {
+        Ok(call) => verbs::dispatch(call).await.unwrap_or_else(|error| reply::error(&error)),
+        Err(error) => reply::error(&error),
+    };
+    if lost_reply {
+        return Err(HangUp);
+    }
+    let response = match cut_after {
+        Some(bytes) => response.map(|body| Body::new(FaultyBody::cut_after(body, bytes))),
+        None => response,
+    };
+    Ok(match hang_after {
+        Some(bytes) => response.map(|body| Body::new(FaultyBody::hang_after(body, bytes))),
+        None => response,
+    })
+}
+
+/// Reads the body and puts together what the verbs work with.
+async fn prepare<B>(
+    cluster: &Arc<Cluster>,
+    asked: Asked<'_>,
+    verb: Verb,
+    resource: Arc<Resource>,
+    plan: Plan,
+    body: B,
+    cut: CancellationToken,
+) -> Result<Call, ApiError>
+where
+    B: http_body::Body<Data = Bytes> + Send,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let headers = asked.headers;
+    let text = |name: header::HeaderName| header_text(headers, name.as_str()).unwrap_or("").to_owned();
+    let form = accept::negotiate(&accepted(headers))?;
+    let body = read_body(body, cluster.options.body_limit).await?;
+    Ok(Call {
+        cluster: Arc::clone(cluster),
+        resource,
+        verb,
+        namespace: asked.path.namespace,
+        name: asked.path.name,
+        subresource: asked.path.subresource,
+        query: asked.query,
+        form,
+        user: asked.user,
+        user_agent: text(header::USER_AGENT),
+        content_type: text(header::CONTENT_TYPE),
+        gzip: reply::takes_gzip(&text(header::ACCEPT_ENCODING)),
+        body,
+        plan,
+        cut,
+    })
+}
+
+fn other(
+    cluster: &Arc<Cluster>,
+    head: &http::request::Parts,
+    query: &Query,
+    user: &User,
+    segments: &[String],
+) -> Response<Body> {
+    let verb = head.method.as_str().to_ascii_lowercase();
+    let what = Attributes { verb: &verb, path: Some(head.uri.path()), ..Attributes::default() };
+    if let Err(error) = cluster.access.authorize(user, &what) {
+        return reply::error(&error);
+    }
+    let words: Vec<&str> = segments.iter().map(String::as_str).collect();
+    discovery::answer(cluster, &words, query, &accepted(&head.headers))
+}
+
+/// Why a path is not served.
+enum Unserved {
+    NoSuchPath,
+    Refused(ApiError),
+}
+
+fn resolve(cluster: &Cluster, asked: &Asked<'_>, verb: Verb) -> Result<Arc<Resource>, Unserved> {
+    let path = &asked.path;
+    let catalog = cluster.catalog();
+    let resource = catalog.find(&path.group, &path.version, &path.plural).ok_or(Unserved::NoSuchPath)?;
+    let needs_namespace = resource.namespaced
+        && (!path.name.is_empty() || matches!(verb, Verb::Create | Verb::Update | Verb::Patch | Verb::Delete));
+    if !resource.namespaced && !path.namespace.is_empty() {
+        return Err(Unserved::NoSuchPath);
+    }
+    if needs_namespace && path.namespace.is_empty() {
+        let error = if path.name.is_empty() { ApiError::method_not_allowed() } else { ApiError::no_such_path() };
+        return Err(Unserved::Refused(error));
+    }
+    if path.subresource.is_empty() {
+        if !resource.verbs.contains(&verb) {
+            return Err(Unserved::Refused(ApiError::method_not_allowed()));
+        }
+        return Ok(Arc::clone(resource));
+    }
+    let first = path.subresource.split('/').next().unwrap_or("");
+    let Some(subresource) = resource.subresource(first) else {
+        return Err(Unserved::Refused(ApiError::no_such_path()));
+    };
+    if !subresource.verbs.contains(&verb) {
+        return Err(Unserved::Refused(ApiError::method_not_allowed()));
+    }
+    Ok(Arc::clone(resource))
+}
+
+fn authorize(cluster: &Cluster, asked: &Asked<'_>, verb: Verb) -> Result<(), ApiError> {
+    let path = &asked.path;
+    // A namespace is asked about as if it were inside itself, as Kubernetes does.
+    let inside = path.group.is_empty() && path.plural == "namespaces" && !path.name.is_empty();
+    let what = Attributes {
+        verb: verb.as_str(),
+        group: &path.group,
+        resource: &path.plural,
+        subresource: &path.subresource,
+        namespace: if inside { &path.name } else { &path.namespace },
+        name: &path.name,
+        path: None,
+    };
+    cluster.access.authorize(&asked.user, &what)
+}
+
+/// What a method does to a path; none if it does nothing there.
+fn verb_of(method: &Method, path: &ResourcePath, query: &Query) -> Option<Verb> {
+    let collection = path.name.is_empty();
+    match *method {
+        Method::GET | Method::HEAD if query.flag("watch") => Some(Verb::Watch),
+        Method::GET | Method::HEAD if collection => Some(Verb::List),
+        Method::GET | Method::HEAD => Some(Verb::Get),
+        Method::POST if collection || !path.subresource.is_empty() => Some(Verb::Create),
+        Method::PUT if !collection => Some(Verb::Update),
+        Method::PATCH if !collection => Some(Verb::Patch),
+        Method::DELETE if collection => Some(Verb::DeleteCollection),
+        Method::DELETE => Some(Verb::Delete),
+        _ => None,
+    }
+}
+
+async fn read_body<B>(body: B, limit: usize) -> Result<Bytes, ApiError>
+where
+    B: http_body::Body<Data = Bytes> + Send,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    match Limited::new(body, limit).collect().await {
+        Ok(collected) => Ok(collected.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => Err(ApiError::body_too_large(limit)),
+        Err(error) => Err(ApiError::bad_request(format!("reading the request's body: {error}"))),
+    }
+}
+
+fn record(head: &http::request::Parts, route: &Route, verb: Option<Verb>, user: &str) -> RequestRecord {
+    let path = match route {
+        Route::Resource(path) => path.clone(),
+        Route::Other(_) => ResourcePath::default(),
+    };
+    let text = |name: header::HeaderName| header_text(&head.headers, name.as_str()).unwrap_or("").to_owned();
+    RequestRecord {
+        number: 0,
+        method: head.method.to_string(),
+        path: head.uri.path().to_owned(),
+        query: head.uri.query().unwrap_or("").to_owned(),
+        verb,
+        group: path.group,
+        version: path.version,
+        resource: path.plural,
+        subresource: path.subresource,
+        namespace: path.namespace,
+        name: path.name,
+        user: user.to_owned(),
+        user_agent: text(header::USER_AGENT),
+        accept: accepted(&head.headers),
+        content_type: text(header::CONTENT_TYPE),
+        code: None,
+    }
+}
+
+/// All `Accept` headers as one.
+fn accepted(headers: &HeaderMap) -> String {
+    let all: Vec<&str> =
+        headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok()).collect();
+    all.join(",")
+}
+
+fn header_text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok()
+}
+
+/// An error about a resource that is named but not served, for callers inside the process.
+pub(crate) fn not_served(group: &str, plural: &str) -> ApiError {
+    ApiError::not_found(About { group, plural, kind: "" }, "")
+}

@@ -1,0 +1,282 @@
+//! The built-in kinds, read from a table of facts.
+
+use std::collections::HashMap;
+
+use super::{Resource, Selectable, Subresource, Traits, Verb};
+use crate::storage::{Store, TableId};
+
+const TABLE: &str = include_str!("../../data/kinds.txt");
+
+/// Resources whose desired state is counted in `metadata.generation`.
+const WITH_GENERATION: &[&str] = &[
+    "apiservices",
+    "controllerrevisions",
+    "cronjobs",
+    "csidrivers",
+    "customresourcedefinitions",
+    "daemonsets",
+    "deployments",
+    "endpointslices",
+    "flowschemas",
+    "horizontalpodautoscalers",
+    "ingressclasses",
+    "ingresses",
+    "jobs",
+    "mutatingadmissionpolicies",
+    "mutatingadmissionpolicybindings",
+    "mutatingwebhookconfigurations",
+    "networkpolicies",
+    "poddisruptionbudgets",
+    "pods",
+    "podtemplates",
+    "priorityclasses",
+    "prioritylevelconfigurations",
+    "replicasets",
+    "replicationcontrollers",
+    "resourceslices",
+    "servicecidrs",
+    "statefulsets",
+    "storageversionmigrations",
+    "validatingadmissionpolicies",
+    "validatingadmissionpolicybindings",
+    "validatingwebhookconfigurations",
+];
+
+/// Resources that PUT may create.
+const CREATE_ON_UPDATE: &[&str] = &[
+    "clusterrolebindings",
+    "clusterroles",
+    "endpoints",
+    "events",
+    "leasecandidates",
+    "leases",
+    "limitranges",
+    "rolebindings",
+    "roles",
+    "runtimeclasses",
+    "services",
+];
+
+/// Resources that PUT replaces only if it names the version to replace.
+const VERSION_REQUIRED: &[&str] = &[
+    "apiservices",
+    "clustertrustbundles",
+    "compositepodgroups",
+    "csidrivers",
+    "csinodes",
+    "csistoragecapacities",
+    "customresourcedefinitions",
+    "evictionrequests",
+    "evictions",
+    "leasecandidates",
+    "leases",
+    "mutatingadmissionpolicies",
+    "mutatingadmissionpolicybindings",
+    "mutatingwebhookconfigurations",
+    "podcertificaterequests",
+    "poddisruptionbudgets",
+    "podgroups",
+    "resourcepoolstatusrequests",
+    "runtimeclasses",
+    "storageversionmigrations",
+    "storageversions",
+    "validatingadmissionpolicies",
+    "validatingadmissionpolicybindings",
+    "validatingwebhookconfigurations",
+    "volumeattachments",
+    "workloads",
+];
+
+/// Resources whose deletion answers with the deleted object.
+const RETURNS_DELETED: &[&str] = &[
+    "csidrivers",
+    "csinodes",
+    "deviceclasses",
+    "namespaces",
+    "persistentvolumeclaims",
+    "persistentvolumes",
+    "pods",
+    "podtemplates",
+    "resourceclaims",
+    "resourceclaimtemplates",
+    "resourcepoolstatusrequests",
+    "resourcequotas",
+    "resourceslices",
+    "serviceaccounts",
+    "services",
+    "storageclasses",
+    "volumeattachments",
+    "volumeattributesclasses",
+];
+
+/// Selectable fields: plural name, label, path if it is not the label, value when absent.
+const SELECTABLE: &[(&str, &str, &str, &str)] = &[
+    ("pods", "spec.nodeName", "", ""),
+    ("pods", "spec.restartPolicy", "", ""),
+    ("pods", "spec.schedulerName", "", ""),
+    ("pods", "spec.serviceAccountName", "", ""),
+    ("pods", "spec.hostNetwork", "", "false"),
+    ("pods", "status.phase", "", ""),
+    ("pods", "status.podIP", "", ""),
+    ("pods", "status.nominatedNodeName", "", ""),
+    ("nodes", "spec.unschedulable", "", "false"),
+    ("namespaces", "status.phase", "", ""),
+    ("secrets", "type", "", ""),
+    ("services", "spec.clusterIP", "", ""),
+    ("services", "spec.type", "", ""),
+    ("replicationcontrollers", "status.replicas", "", "0"),
+    ("replicasets", "status.replicas", "", "0"),
+    ("jobs", "status.successful", "status.succeeded", "0"),
+    ("certificatesigningrequests", "spec.signerName", "", ""),
+    ("podcertificaterequests", "spec.signerName", "", ""),
+    ("podcertificaterequests", "spec.podName", "", ""),
+    ("podcertificaterequests", "spec.nodeName", "", ""),
+    ("clustertrustbundles", "spec.signerName", "", ""),
+    ("resourceslices", "spec.nodeName", "", ""),
+    ("resourceslices", "spec.driver", "", ""),
+];
+
+/// Events are kept in their core form; both groups select on the same stored fields.
+const EVENT_FIELDS: &[(&str, &str, &str)] = &[
+    ("involvedObject.kind", "regarding.kind", "involvedObject.kind"),
+    ("involvedObject.namespace", "regarding.namespace", "involvedObject.namespace"),
+    ("involvedObject.name", "regarding.name", "involvedObject.name"),
+    ("involvedObject.uid", "regarding.uid", "involvedObject.uid"),
+    ("involvedObject.apiVersion", "regarding.apiVersion", "involvedObject.apiVersion"),
+    ("involvedObject.resourceVersion", "regarding.resourceVersion", "involvedObject.resourceVersion"),
+    ("involvedObject.fieldPath", "regarding.fieldPath", "involvedObject.fieldPath"),
+    ("reason", "reason", "reason"),
+    ("reportingComponent", "reportingController", "reportingComponent"),
+    ("source", "deprecatedSource.component", "source.component"),
+    ("type", "type", "type"),
+];
+
+/// All built-in resources; versions of one resource share a table.
+pub(crate) fn builtin_resources(store: &Store) -> Vec<Resource> {
+    let mut tables: HashMap<(&str, &str), TableId> = HashMap::new();
+    let mut resources = Vec::new();
+    for line in TABLE.lines().filter(|line| !line.starts_with('#')) {
+        let mut columns = line.split_whitespace();
+        let mut column = || columns.next().filter(|text| *text != "-").unwrap_or("");
+        let (group, version, plural, singular) = (column(), column(), column(), column());
+        let (kind, scope, verbs) = (column(), column(), column());
+        let (short_names, categories) = (column(), column());
+        let subresources: Vec<_> = columns.map(|text| subresource(text, kind)).collect();
+        // The two event APIs are two views of the same objects.
+        let home = if plural == "events" { ("", "events") } else { (group, plural) };
+        let table = *tables.entry(home).or_insert_with(|| store.add_table());
+        resources.push(Resource {
+            group: group.into(),
+            version: version.into(),
+            kind: kind.into(),
+            list_kind: format!("{kind}List").into(),
+            plural: plural.into(),
+            singular: singular.into(),
+            short_names: words(short_names),
+            categories: words(categories),
+            namespaced: scope == "Namespaced",
+            verbs: verb_list(verbs, &Verb::ALL),
+            traits: Traits {
+                generation: WITH_GENERATION.contains(&plural),
+                status: subresources.iter().any(|sub| &*sub.name == "status"),
+                create_on_update: CREATE_ON_UPDATE.contains(&plural),
+                unconditional_update: !VERSION_REQUIRED.contains(&plural),
+                returns_deleted: RETURNS_DELETED.contains(&plural),
+            },
+            subresources,
+            table,
+            selectable: selectable(group, plural),
+            custom: None,
+        });
+    }
+    resources
+}
+
+fn words(list: &str) -> Vec<Box<str>> {
+    list.split(',').filter(|word| !word.is_empty()).map(Box::from).collect()
+}
+
+fn verb_list(list: &str, all: &[Verb]) -> Vec<Verb> {
+    if list == "all" {
+        return all.to_vec();
+    }
+    list.split([',', '+']).filter_map(Verb::parse).collect()
+}
+
+/// Reads `status`, `scale=autoscaling/v1/Scale` or `binding=Binding:create`.
+fn subresource(text: &str, parent_kind: &str) -> Subresource {
+    let (text, verbs) = text.split_once(':').unwrap_or((text, "get,patch,update"));
+    let (name, kind) = text.split_once('=').unwrap_or((text, parent_kind));
+    let (api_version, kind) = match kind.rsplit_once('/') {
+        Some((api_version, kind)) => {
+            let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+            (Some((group.into(), version.into())), kind)
+        }
+        None => (None, kind),
+    };
+    Subresource { name: name.into(), api_version, kind: kind.into(), verbs: verb_list(verbs, &Verb::ALL) }
+}
+
+fn selectable(group: &str, plural: &str) -> Vec<Selectable> {
+    let path = |path: &str| path.split('.').map(Box::from).collect();
+    if plural == "events" {
+        let new_api = !group.is_empty();
+        let field = |&(core, new, stored): &(&str, &str, &str)| Selectable {
+            label: if new_api { new } else { core }.into(),
+            path: path(stored),
+            absent: "",
+        };
+        return EVENT_FIELDS.iter().map(field).collect();
+    }
+    SELECTABLE
+        .iter()
+        .filter(|(resource, label, ..)| *resource == plural)
+        .map(|(_, label, at, absent)| Selectable {
+            label: (*label).into(),
+            path: path(if at.is_empty() { label } else { at }),
+            absent,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema;
+    use crate::storage::HistoryLimits;
+
+    fn all() -> Vec<Resource> {
+        builtin_resources(&Store::new(HistoryLimits { changes: 1, bytes: 1 }))
+    }
+
+    #[test]
+    fn every_line_of_the_table_is_complete() {
+        let resources = all();
+        assert_eq!(resources.len(), TABLE.lines().filter(|line| !line.starts_with('#')).count());
+        for resource in &resources {
+            assert!(!resource.verbs.is_empty(), "{} has no verbs", resource.plural);
+            assert!(resource.subresources.iter().all(|sub| !sub.verbs.is_empty()), "{}", resource.plural);
+        }
+    }
+
+    #[test]
+    fn every_stored_kind_has_a_type() {
+        for resource in all() {
+            let known = schema::builtin().root(&resource.api_version(), &resource.kind).is_some();
+            assert!(known, "{} {} has no type", resource.api_version(), resource.kind);
+        }
+    }
+
+    #[test]
+    fn subresources_name_their_kind_and_verbs() {
+        let resources = all();
+        let find = |group: &str, plural: &str| {
+            resources.iter().find(|resource| resource.is(group, plural)).expect(plural)
+        };
+        let scale = find("apps", "deployments").subresource("scale").expect("scale");
+        assert_eq!(&*scale.kind, "Scale");
+        assert_eq!(scale.api_version, Some(("autoscaling".into(), "v1".into())));
+        let eviction = find("", "pods").subresource("eviction").expect("eviction");
+        assert_eq!(eviction.verbs, [Verb::Create]);
+    }
+}

@@ -1,0 +1,43 @@
+//! Pods that were told to stop: gone when their grace period is over.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::feed::Feed;
+use crate::cluster::Cluster;
+use crate::verbs::{DeleteOptions, delete_object};
+
+pub(super) async fn terminate(cluster: Arc<Cluster>) {
+    let Some(pods) = cluster.builtin("", "pods") else { return };
+    let mut feed = Feed::new(pods.table);
+    let mut changes = cluster.store.watch_table(pods.table);
+    let mut stopping: BTreeMap<(String, String), Timestamp> = BTreeMap::new();
+    loop {
+        changes.borrow_and_update();
+        for seen in feed.take(&cluster.store) {
+            let key = (seen.object.namespace().to_owned(), seen.object.name().to_owned());
+            let object = seen.object.object();
+            let ends = object.get("metadata").and_then(|m| m.get("deletionTimestamp")).and_then(|t| t.as_str());
+            match ends.and_then(|ends| ends.parse().ok()) {
+                Some(ends) if !seen.deleted => stopping.insert(key, ends),
+                _ => stopping.remove(&key),
+            };
+        }
+        let now = cluster.clock.now();
+        let over: Vec<_> = stopping.iter().filter(|(_, ends)| **ends <= now).map(|(key, _)| key.clone()).collect();
+        for (namespace, name) in over {
+            let at_once = DeleteOptions { grace_period_seconds: Some(0), ..DeleteOptions::default() };
+            // One that a finalizer holds is looked at again when it changes.
+            let _ = delete_object(&cluster, &pods, &namespace, &name, &at_once);
+            stopping.remove(&(namespace, name));
+        }
+        let next = stopping.values().min().map(|ends| ends.duration_since(now));
+        let wait = next.and_then(|wait| wait.try_into().ok());
+        tokio::select! {
+            changed = changes.changed() => if changed.is_err() { return },
+            () = tokio::time::sleep(wait.unwrap_or_default()), if wait.is_some() => {}
+        }
+    }
+}

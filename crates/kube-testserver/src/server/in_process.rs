@@ -1,0 +1,70 @@
+//! Clients of a server: their configuration, a kubeconfig, and one without sockets.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use http::{HeaderValue, Request, header};
+use kube_client::Client;
+use kube_client::client::Body as ClientBody;
+use kube_client::config::{AuthInfo, Config};
+use tokio_util::sync::CancellationToken;
+
+use crate::cluster::Cluster;
+use crate::http::answer;
+
+/// The configuration of a client over HTTP.
+pub(super) fn config(address: SocketAddr, token: &str) -> Config {
+    // A socket address always makes a valid authority.
+    let url = http::Uri::builder()
+        .scheme("http")
+        .authority(address.to_string())
+        .path_and_query("/")
+        .build()
+        .unwrap_or_default();
+    let mut config = Config::new(url);
+    config.auth_info = AuthInfo { token: Some(token.to_owned().into()), ..AuthInfo::default() };
+    // Tests count requests: a client that retries by itself would hide what the server was told to do.
+    config.default_retry = false;
+    config
+}
+
+/// A client that hands its requests over inside the process.
+pub(super) fn client(cluster: &Arc<Cluster>, token: &str) -> Client {
+    let cluster = Arc::clone(cluster);
+    let authorization = HeaderValue::from_str(&format!("Bearer {token}"));
+    let service = tower::service_fn(move |mut request: Request<ClientBody>| {
+        let cluster = Arc::clone(&cluster);
+        if let Ok(authorization) = &authorization {
+            request.headers_mut().insert(header::AUTHORIZATION, authorization.clone());
+        }
+        async move {
+            let cut = CancellationToken::new();
+            let response = answer(&cluster, request, cut).await?;
+            Ok::<_, Box<dyn std::error::Error + Send + Sync>>(response)
+        }
+    });
+    Client::new(service, "default")
+}
+
+/// A kubeconfig with one cluster, one user and one context.
+pub(super) fn kubeconfig(url: &str, token: &str) -> String {
+    format!(
+        "apiVersion: v1\n\
+         kind: Config\n\
+         clusters:\n\
+         - name: kube-testserver\n\
+         \x20 cluster:\n\
+         \x20   server: {url}\n\
+         users:\n\
+         - name: kubernetes-admin\n\
+         \x20 user:\n\
+         \x20   token: {token}\n\
+         contexts:\n\
+         - name: kube-testserver\n\
+         \x20 context:\n\
+         \x20   cluster: kube-testserver\n\
+         \x20   user: kubernetes-admin\n\
+         \x20   namespace: default\n\
+         current-context: kube-testserver\n"
+    )
+}

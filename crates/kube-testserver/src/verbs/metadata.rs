@@ -1,0 +1,199 @@
+//! The metadata of objects: what the server sets, what it refuses, and what a client may not change.
+
+use serde_json::{Map, Value, json};
+
+use crate::kinds::Resource;
+use crate::names;
+use crate::status::Cause;
+
+pub(crate) type Object = Map<String, Value>;
+
+/// All annotations of an object together.
+const MAX_ANNOTATION_BYTES: usize = 256 << 10;
+
+/// Finalizers that need no domain in front.
+const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
+
+/// The metadata, made if absent.
+pub(crate) fn of(object: &mut Value) -> &mut Object {
+    if !object.is_object() {
+        *object = json!({});
+    }
+    if !object["metadata"].is_object() {
+        object["metadata"] = json!({});
+    }
+    match &mut object["metadata"] {
+        Value::Object(metadata) => metadata,
+        // It was made an object above.
+        _ => unreachable!("metadata is an object"),
+    }
+}
+
+/// A field of the metadata as text; empty if absent.
+pub(crate) fn text<'a>(object: &'a Value, field: &str) -> &'a str {
+    object.get("metadata").and_then(|metadata| metadata.get(field)).and_then(Value::as_str).unwrap_or("")
+}
+
+pub(crate) fn finalizers(object: &Value) -> Vec<&str> {
+    match object.get("metadata").and_then(|metadata| metadata.get("finalizers")) {
+        Some(Value::Array(list)) => list.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The object has been asked to go.
+pub(crate) fn is_deleting(object: &Value) -> bool {
+    !text(object, "deletionTimestamp").is_empty()
+}
+
+pub(crate) fn generation(object: &Value) -> i64 {
+    object.get("metadata").and_then(|metadata| metadata.get("generation")).and_then(Value::as_i64).unwrap_or(0)
+}
+
+/// What is wrong with an object's metadata.
+pub(crate) fn problems(resource: &Resource, object: &Value) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    let name = text(object, "name");
+    let generate_name = text(object, "generateName");
+    if !generate_name.is_empty() {
+        // The generated part is yet to come, so a trailing dash is fine.
+        let stem = generate_name.trim_end_matches('-');
+        let value = Value::String(generate_name.to_owned());
+        causes.extend(name_problems(resource, stem).iter().map(|why| Cause::invalid("metadata.generateName", &value, why)));
+    }
+    if name.is_empty() {
+        causes.push(Cause::required("metadata.name", "name or generateName is required"));
+    } else {
+        let value = Value::String(name.to_owned());
+        causes.extend(name_problems(resource, name).iter().map(|why| Cause::invalid("metadata.name", &value, why)));
+    }
+    let Some(Value::Object(metadata)) = object.get("metadata") else { return causes };
+    if let Some(Value::Object(labels)) = metadata.get("labels") {
+        for (key, value) in labels {
+            let invalid = |value: &Value, why: &String| Cause::invalid("metadata.labels", value, why);
+            let text = value.as_str().unwrap_or("");
+            causes.extend(names::label_value(text).iter().map(|why| invalid(value, why)));
+            let key = Value::String(key.clone());
+            causes.extend(names::qualified_name(key.as_str().unwrap_or("")).iter().map(|why| invalid(&key, why)));
+        }
+    }
+    if let Some(Value::Object(annotations)) = metadata.get("annotations") {
+        annotation_problems(annotations, &mut causes);
+    }
+    for (at, finalizer) in finalizers(object).iter().enumerate() {
+        finalizer_problems(at, finalizer, &mut causes);
+    }
+    if let Some(Value::Array(owners)) = metadata.get("ownerReferences") {
+        owner_problems(owners, &mut causes);
+    }
+    causes
+}
+
+/// What of an object's metadata a client changed that it may not change.
+pub(crate) fn forbidden_changes(old: &Value, new: &Value) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    for field in ["uid", "deletionTimestamp"] {
+        let (before, after) = (text(old, field), text(new, field));
+        if before != after && !after.is_empty() {
+            let path = format!("metadata.{field}");
+            causes.push(Cause::invalid(path, &Value::String(after.to_owned()), "field is immutable"));
+        }
+    }
+    if is_deleting(old) {
+        let before = finalizers(old);
+        let added: Vec<&str> = finalizers(new).into_iter().filter(|name| !before.contains(name)).collect();
+        if !added.is_empty() {
+            let list: Vec<String> = added.iter().map(|name| format!("\"{name}\"")).collect();
+            causes.push(Cause::forbidden(
+                "metadata.finalizers",
+                &format!(
+                    "no new finalizers can be added if the object is being deleted, found new finalizers \
+                     []string{{{}}}",
+                    list.join(", ")
+                ),
+            ));
+        }
+    }
+    causes
+}
+
+/// Takes over what only the server sets.
+pub(crate) fn keep_system_fields(old: &Value, new: &mut Value) {
+    let metadata = of(new);
+    for field in [
+        "uid",
+        "creationTimestamp",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "generation",
+        "generateName",
+        "selfLink",
+    ] {
+        let before = old.get("metadata").and_then(|metadata| metadata.get(field));
+        if field == "generateName" && metadata.contains_key(field) {
+            continue;
+        }
+        match before {
+            Some(value) => metadata.insert(field.to_owned(), value.clone()),
+            None => metadata.remove(field),
+        };
+    }
+}
+
+fn name_problems(resource: &Resource, name: &str) -> Vec<String> {
+    match (&*resource.group, &*resource.plural) {
+        ("" | "networking.k8s.io", "namespaces" | "services") => names::label_1123(name),
+        ("rbac.authorization.k8s.io" | "certificates.k8s.io" | "flowcontrol.apiserver.k8s.io", _)
+        | ("networking.k8s.io", "ipaddresses") => names::path_segment(name),
+        _ => names::subdomain_1123(name),
+    }
+}
+
+fn annotation_problems(annotations: &Object, causes: &mut Vec<Cause>) {
+    let mut bytes = 0;
+    for (key, value) in annotations {
+        bytes += key.len() + value.as_str().map_or(0, str::len);
+        // Annotation keys may have capitals in their prefix.
+        for why in names::qualified_name(&key.to_ascii_lowercase()) {
+            causes.push(Cause::invalid("metadata.annotations", &Value::String(key.clone()), &why));
+        }
+    }
+    if bytes > MAX_ANNOTATION_BYTES {
+        causes.push(Cause {
+            reason: "FieldValueTooLong",
+            message: format!("Too long: may not be more than {MAX_ANNOTATION_BYTES} bytes"),
+            field: "metadata.annotations".to_owned(),
+        });
+    }
+}
+
+fn finalizer_problems(at: usize, finalizer: &str, causes: &mut Vec<Cause>) {
+    let field = format!("metadata.finalizers[{at}]");
+    let value = Value::String(finalizer.to_owned());
+    let wrong = names::qualified_name(finalizer);
+    if let Some(why) = wrong.first() {
+        causes.push(Cause::invalid(field, &value, why));
+    } else if !finalizer.contains('/') && !STANDARD_FINALIZERS.contains(&finalizer) {
+        let why = "name is neither a standard finalizer name nor is it fully qualified";
+        causes.push(Cause::invalid(field, &value, why));
+    }
+}
+
+fn owner_problems(owners: &[Value], causes: &mut Vec<Cause>) {
+    let mut controllers = 0;
+    for (at, owner) in owners.iter().enumerate() {
+        let text = |field: &str| owner.get(field).and_then(Value::as_str).unwrap_or("");
+        for field in ["apiVersion", "kind", "name", "uid"] {
+            if text(field).is_empty() {
+                let path = format!("metadata.ownerReferences[{at}].{field}");
+                causes.push(Cause::required(path, "must not be empty"));
+            }
+        }
+        controllers += usize::from(owner.get("controller") == Some(&Value::Bool(true)));
+    }
+    if controllers > 1 {
+        let value = Value::Array(owners.to_vec());
+        let why = "Only one reference can have Controller set to true";
+        causes.push(Cause::invalid("metadata.ownerReferences", &value, why));
+    }
+}

@@ -1,0 +1,187 @@
+//! Get and list: at the present, at an exact version, not older than one, and page by page.
+
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use http::Response;
+use serde::{Deserialize, Serialize};
+
+use super::Call;
+use crate::cluster::Cluster;
+use crate::http::{Body, ListOptions, VersionMatch, reply};
+use crate::kinds::Resource;
+use crate::represent::{ListMeta, View, list_reply};
+use crate::selector::{FieldSelector, LabelSelector, Selector};
+use crate::status::ApiError;
+use crate::storage::{Page, PageQuery, Stored, TooOld, object_key};
+
+pub(crate) async fn get(call: &Call) -> Result<Response<Body>, ApiError> {
+    let object = find(call).await?;
+    Ok(object_reply(call, 200, &object))
+}
+
+/// The object that a request names, at the version it asks for.
+pub(crate) async fn find(call: &Call) -> Result<Arc<Stored>, ApiError> {
+    let store = &call.cluster.store;
+    let asked = ListOptions { version: call.query.text("resourceVersion"), ..ListOptions::default() };
+    if let Some(version) = asked.version_number()? {
+        wait_for(&call.cluster, version).await?;
+    }
+    let key = object_key(&call.namespace, &call.name);
+    let found = match call.plan.stale_by {
+        Some(writes) => {
+            let at = store.version().saturating_sub(writes).max(1);
+            store.get_at(call.resource.table, &key, at).unwrap_or_else(|_| store.get(call.resource.table, &key))
+        }
+        None => store.get(call.resource.table, &key),
+    };
+    found.ok_or_else(|| ApiError::not_found(call.resource.about(), &call.name))
+}
+
+/// An answer that holds one object, in the form the client asked for.
+pub(crate) fn object_reply(call: &Call, code: u16, object: &Stored) -> Response<Body> {
+    let view = View::new(&call.resource, call.form, &call.query, call.cluster.clock.now());
+    let mut out = Vec::with_capacity(object.text().len() + 64);
+    view.write_object(object, &mut out);
+    reply::json_bytes(code, out)
+}
+
+pub(crate) async fn list(call: Call) -> Result<Response<Body>, ApiError> {
+    let options = ListOptions::parse(&call.query)?;
+    let selector = parse_selector(&call.resource, &options)?;
+    let (page, limit) = if options.continue_token.is_empty() {
+        first_page(&call, &options, &selector).await?
+    } else {
+        next_page(&call, &options, &selector)?
+    };
+    let meta = ListMeta {
+        version: page.version,
+        continue_token: match (page.remaining, limit, page.items.last()) {
+            (Some(_), Some(_), Some(last)) => Some(Token::new(Some(page.version), last.key()).encode()),
+            _ => None,
+        },
+        // With a selector nobody knows how many of the rest it selects.
+        remaining: page.remaining.filter(|_| selector.is_empty()),
+    };
+    let view = View::new(&call.resource, call.form, &call.query, call.cluster.clock.now());
+    Ok(list_reply(view, &meta, page.items, call.gzip))
+}
+
+pub(crate) fn parse_selector(resource: &Resource, options: &ListOptions) -> Result<Selector, ApiError> {
+    let labels = LabelSelector::parse(&options.labels).map_err(ApiError::bad_request)?;
+    let fields =
+        FieldSelector::parse(&options.fields, &resource.selectable_labels()).map_err(ApiError::bad_request)?;
+    Ok(Selector { labels, fields })
+}
+
+/// Waits until the cluster has reached a version, but not for long.
+pub(crate) async fn wait_for(cluster: &Cluster, version: u64) -> Result<(), ApiError> {
+    if cluster.store.version() >= version {
+        return Ok(());
+    }
+    let reached = tokio::time::timeout(cluster.options.freshness_timeout, cluster.store.reach(version)).await;
+    reached.map_err(|_| ApiError::version_too_large(version, cluster.store.version()))
+}
+
+async fn first_page(
+    call: &Call,
+    options: &ListOptions,
+    selector: &Selector,
+) -> Result<(Page, Option<usize>), ApiError> {
+    let store = &call.cluster.store;
+    let version = options.version_number()?;
+    let mut limit = options.limit;
+    let mut at = None;
+    match version {
+        None => {}
+        Some(0) => {
+            if call.cluster.options.watch_cache {
+                limit = None;
+            }
+        }
+        Some(version) => {
+            wait_for(&call.cluster, version).await?;
+            // Without a match rule, a limit makes the version exact.
+            let exact = match options.version_match {
+                Some(chosen) => chosen == VersionMatch::Exact,
+                None => limit.is_some(),
+            };
+            at = exact.then_some(version);
+        }
+    }
+    let query = PageQuery { namespace: &call.namespace, selector, at, after: None, limit };
+    if let (Some(writes), None) = (call.plan.stale_by, at) {
+        let stale = store.version().saturating_sub(writes).max(1);
+        if let Ok(page) = store.page(call.resource.table, &PageQuery { at: Some(stale), ..query }) {
+            return Ok((page, limit));
+        }
+    }
+    match store.page(call.resource.table, &query) {
+        Ok(page) => Ok((page, limit)),
+        Err(TooOld { .. }) => Err(ApiError::expired("The resourceVersion for the provided list is too old.")),
+    }
+}
+
+fn next_page(
+    call: &Call,
+    options: &ListOptions,
+    selector: &Selector,
+) -> Result<(Page, Option<usize>), ApiError> {
+    if !options.version.is_empty() && options.version != "0" {
+        return Err(ApiError::bad_request(
+            "specifying resource version is not allowed when using continue",
+        ));
+    }
+    let token = Token::decode(&options.continue_token)?;
+    let after = token.start.strip_suffix('\0').unwrap_or(&token.start);
+    let at = u64::try_from(token.rv).ok();
+    let query =
+        PageQuery { namespace: &call.namespace, selector, at, after: Some(after), limit: options.limit };
+    call.cluster.store.page(call.resource.table, &query).map(|page| (page, options.limit)).map_err(|_| {
+        let mut error = ApiError::expired(
+            "The provided continue parameter is too old to display a consistent list result. You can start a new \
+             list without the continue parameter, or use the continue token in this response to retrieve the \
+             remainder of the results. Continuing with the provided token results in an inconsistent list - \
+             objects that were created, modified, or deleted between the time the first chunk was returned and \
+             now may show up in the list.",
+        );
+        error.continue_token = Some(Token::new(None, after).encode());
+        error
+    })
+}
+
+/// Where a list goes on.
+#[derive(Debug, Serialize, Deserialize)]
+struct Token {
+    v: String,
+    /// The version of the first page; -1 to go on at the present.
+    rv: i64,
+    /// The last key sent, followed by a NUL.
+    start: String,
+}
+
+const TOKEN_VERSION: &str = "meta.k8s.io/v1";
+
+impl Token {
+    fn new(version: Option<u64>, last_key: &str) -> Self {
+        let rv = version.and_then(|version| i64::try_from(version).ok()).unwrap_or(-1);
+        Self { v: TOKEN_VERSION.to_owned(), rv, start: format!("{last_key}\0") }
+    }
+
+    fn encode(&self) -> String {
+        URL_SAFE_NO_PAD.encode(serde_json::to_vec(self).unwrap_or_default())
+    }
+
+    fn decode(text: &str) -> Result<Self, ApiError> {
+        let invalid = |why: &str| ApiError::bad_request(format!("continue key is not valid: {why}"));
+        let bytes = URL_SAFE_NO_PAD
+            .decode(text.trim_end_matches('='))
+            .map_err(|error| invalid(&error.to_string()))?;
+        let token: Self = serde_json::from_slice(&bytes).map_err(|error| invalid(&error.to_string()))?;
+        if token.v != TOKEN_VERSION || token.start.is_empty() || token.rv == 0 {
+            return Err(invalid("incorrect encoded start resourceVersion (version meta.k8s.io/v1)"));
+        }
+        Ok(token)
+    }
+}

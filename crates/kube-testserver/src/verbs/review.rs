@@ -1,0 +1,82 @@
+//! Reviews: objects that are answered, not stored. Who am I, may I, may they, whose token is this.
+
+use http::Response;
+use serde_json::{Value, json};
+
+use super::{Call, decode};
+use crate::access::{Attributes, User};
+use crate::http::{Body, reply};
+use crate::kinds::Resource;
+use crate::status::ApiError;
+
+pub(crate) fn is_review(resource: &Resource) -> bool {
+    matches!(&*resource.group, "authentication.k8s.io" | "authorization.k8s.io") && resource.custom.is_none()
+}
+
+pub(crate) fn review(call: &Call) -> Result<Response<Body>, ApiError> {
+    let mut review = decode::object(&call.resource, &call.content_type, &call.body)?;
+    let access = &call.cluster.access;
+    let status = match &*call.resource.plural {
+        "selfsubjectreviews" => json!({"userInfo": user_info(&call.user)}),
+        "tokenreviews" => {
+            let token = review.pointer("/spec/token").and_then(Value::as_str).unwrap_or("");
+            match access.user_of(token) {
+                Some(user) => json!({"authenticated": true, "user": user_info(&user)}),
+                None => json!({"user": {}, "error": "[invalid bearer token]"}),
+            }
+        }
+        "selfsubjectaccessreviews" => json!({"allowed": allowed(call, &call.user, &review["spec"])?}),
+        "subjectaccessreviews" | "localsubjectaccessreviews" => {
+            let text = |value: &Value| value.as_str().unwrap_or("").to_owned();
+            let groups = review["spec"]["groups"].as_array().into_iter().flatten().map(text).collect();
+            let user = User { name: text(&review["spec"]["user"]), groups };
+            json!({"allowed": allowed(call, &user, &review["spec"])?})
+        }
+        // The rules of a server are an ordered list with denials: what kubectl can show is an approximation.
+        "selfsubjectrulesreviews" => json!({
+            "resourceRules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}],
+            "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}],
+            "incomplete": true,
+        }),
+        _ => return Err(ApiError::method_not_allowed()),
+    };
+    if !review["metadata"].is_object() {
+        review["metadata"] = json!({});
+    }
+    review["status"] = status;
+    Ok(reply::json(201, &review))
+}
+
+fn allowed(call: &Call, user: &User, spec: &Value) -> Result<bool, ApiError> {
+    let text = |part: &Value, field: &str| part[field].as_str().unwrap_or("").to_owned();
+    if let Some(asked) = spec.get("resourceAttributes").filter(|part| part.is_object()) {
+        let [verb, group, resource, subresource, namespace, name] =
+            ["verb", "group", "resource", "subresource", "namespace", "name"].map(|field| text(asked, field));
+        let what = Attributes {
+            verb: &verb,
+            group: &group,
+            resource: &resource,
+            subresource: &subresource,
+            namespace: &namespace,
+            name: &name,
+            path: None,
+        };
+        return Ok(call.cluster.access.allows(user, &what));
+    }
+    if let Some(asked) = spec.get("nonResourceAttributes").filter(|part| part.is_object()) {
+        let (verb, path) = (text(asked, "verb"), text(asked, "path"));
+        let what = Attributes { verb: &verb, path: Some(&path), ..Attributes::default() };
+        return Ok(call.cluster.access.allows(user, &what));
+    }
+    let cause = crate::status::Cause::invalid(
+        "spec",
+        &Value::Null,
+        "exactly one of nonResourceAttributes or resourceAttributes must be specified",
+    );
+    let about = crate::status::About { kind: "", ..call.resource.about() };
+    Err(ApiError::invalid(about, "", vec![cause]))
+}
+
+fn user_info(user: &User) -> Value {
+    json!({"username": user.name, "groups": user.groups})
+}

@@ -1,0 +1,250 @@
+//! Subresources other than `status`: scale, binding, eviction, finalize, tokens, and what only a kubelet has.
+
+use http::Response;
+use serde_json::{Value, json};
+
+use super::delete::Deleted;
+use super::patch::{PatchType, patched};
+use super::read::{find, object_reply};
+use super::update::{live_object, put};
+use super::{Call, Change, DeleteOptions, Endpoint, WriteOptions, decode, delete_object, metadata, update_object};
+use crate::clock::timestamp_text;
+use crate::crd::builtin_scale;
+use crate::http::{Body, reply};
+use crate::kinds::Verb;
+use crate::status::{About, ApiError, Cause};
+
+pub(crate) async fn dispatch(call: &Call) -> Result<Response<Body>, ApiError> {
+    let name = call.subresource.split('/').next().unwrap_or("");
+    match (name, call.verb) {
+        ("scale", _) => scale(call).await,
+        ("binding", Verb::Create) => bind(call),
+        ("eviction", Verb::Create) => evict(call),
+        ("token", Verb::Create) => token(call).await,
+        ("finalize", Verb::Update) => finalize(call),
+        ("approval" | "ephemeralcontainers" | "resize", Verb::Get) => {
+            Ok(object_reply(call, 200, &*find(call).await?))
+        }
+        // These write parts of the object that nothing else here protects.
+        ("approval", Verb::Update) => update_part(call, Endpoint::Status),
+        ("approval", Verb::Patch) => patch_part(call, Endpoint::Status),
+        ("ephemeralcontainers" | "resize", Verb::Update) => update_part(call, Endpoint::Main),
+        ("ephemeralcontainers" | "resize", Verb::Patch) => patch_part(call, Endpoint::Main),
+        ("log", Verb::Get) => {
+            find(call).await?;
+            Ok(reply::text(200, ""))
+        }
+        ("exec" | "attach" | "portforward", _) => {
+            let pod = live_object(&call.resource, &*find(call).await?);
+            match pod.pointer("/spec/nodeName").and_then(Value::as_str) {
+                None | Some("") => {
+                    Err(ApiError::bad_request(format!("pod {} does not have a host assigned", call.name)))
+                }
+                Some(_) => Err(no_kubelet()),
+            }
+        }
+        _ => Err(no_kubelet()),
+    }
+}
+
+fn no_kubelet() -> ApiError {
+    ApiError::new(503, "ServiceUnavailable", "there is no kubelet behind this server")
+}
+
+async fn scale(call: &Call) -> Result<Response<Body>, ApiError> {
+    if call.verb == Verb::Get {
+        let object = live_object(&call.resource, &*find(call).await?);
+        return Ok(reply::json(200, &scale_of(call, &object)?));
+    }
+    let mut options =
+        WriteOptions::of(call, if call.verb == Verb::Update { "UpdateOptions" } else { "PatchOptions" })?;
+    options.endpoint = Endpoint::Scale;
+    let sent = match call.verb {
+        Verb::Update => {
+            let sent = decode::parse("Scale", &call.content_type, &call.body)?;
+            let (kind, version) = (sent["kind"].as_str().unwrap_or("Scale"), sent["apiVersion"].as_str());
+            if kind != "Scale" {
+                let version = version.unwrap_or("").rsplit('/').next().unwrap_or("");
+                return Err(ApiError::bad_request(format!(
+                    "{kind} in version \"{version}\" cannot be handled as a Scale: converting ({version}.{kind}) to \
+                     (autoscaling.Scale): unknown conversion"
+                )));
+            }
+            check_scale_name(call, &sent)?;
+            Some(sent)
+        }
+        _ => None,
+    };
+    let updated = update_object(&call.cluster, &call.resource, &call.namespace, &call.name, &options, |live| {
+        let before = scale_of(call, live)?;
+        let after = match &sent {
+            Some(sent) => sent.clone(),
+            None => {
+                let kind = match PatchType::of(&call.resource, &call.content_type)? {
+                    // A scale is a handful of scalars: merging and applying come to the same.
+                    PatchType::Apply | PatchType::Strategic => PatchType::Merge,
+                    kind => kind,
+                };
+                patched(&call.resource, kind, &call.body, &before)?
+            }
+        };
+        check_scale_name(call, &after)?;
+        let mut object = live.clone();
+        set_replicas(call, &mut object, &after)?;
+        // A patch that does not touch the version is for any version.
+        let version = |scale: &Value| scale.pointer("/metadata/resourceVersion").cloned();
+        let named = version(&after).filter(|named| sent.is_some() || Some(named) != version(&before).as_ref());
+        let fields = metadata::of(&mut object);
+        match named {
+            Some(version) => fields.insert("resourceVersion".to_owned(), version),
+            None => fields.remove("resourceVersion"),
+        };
+        Ok(Change::from(object))
+    })?;
+    let object = live_object(&call.resource, &updated.object);
+    Ok(reply::json(200, &scale_of(call, &object)?))
+}
+
+fn check_scale_name(call: &Call, scale: &Value) -> Result<(), ApiError> {
+    match metadata::text(scale, "name") {
+        said if said.is_empty() || said == call.name => Ok(()),
+        said => Err(ApiError::bad_request(format!(
+            "the name of the object ({said}) does not match the name on the URL ({})",
+            call.name
+        ))),
+    }
+}
+
+fn scale_of(call: &Call, object: &Value) -> Result<Value, ApiError> {
+    let Some((definition, at)) = &call.resource.custom else { return Ok(builtin_scale(object)) };
+    let paths = definition.versions.get(*at).and_then(|version| version.scale.as_ref());
+    let Some(paths) = paths else { return Err(ApiError::not_found(call.resource.about(), &call.name)) };
+    match paths.scale(object) {
+        Ok(Some(scale)) => Ok(scale),
+        Ok(None) => Err(ApiError::internal(format!("the spec replicas field {:?} does not exist", paths.spec_replicas))),
+        Err(why) => Err(ApiError::internal(why)),
+    }
+}
+
+fn set_replicas(call: &Call, object: &mut Value, scale: &Value) -> Result<(), ApiError> {
+    let replicas = scale.pointer("/spec/replicas").and_then(Value::as_i64).unwrap_or(0);
+    if replicas < 0 {
+        let about = About { group: "autoscaling", plural: "scales", kind: "Scale" };
+        let cause = Cause::invalid("spec.replicas", &json!(replicas), "must be greater than or equal to 0");
+        return Err(ApiError::invalid(about, &call.name, vec![cause]));
+    }
+    match &call.resource.custom {
+        Some((definition, at)) => {
+            if let Some(paths) = definition.versions.get(*at).and_then(|version| version.scale.as_ref()) {
+                paths.set_replicas(object, replicas);
+            }
+        }
+        None => object["spec"]["replicas"] = json!(replicas),
+    }
+    Ok(())
+}
+
+/// Gives a pod to a node, as a scheduler does.
+fn bind(call: &Call) -> Result<Response<Body>, ApiError> {
+    let binding = decode::parse("Binding", &call.content_type, &call.body)?;
+    let node = binding.pointer("/target/name").and_then(Value::as_str).unwrap_or("").to_owned();
+    if node.is_empty() {
+        let about = About { group: "", plural: "bindings", kind: "Binding" };
+        return Err(ApiError::invalid(about, &call.name, vec![Cause::required("target.name", "")]));
+    }
+    let mut options = WriteOptions::of(call, "CreateOptions")?;
+    let now = call.cluster.clock.now_text();
+    update_object(&call.cluster, &call.resource, &call.namespace, &call.name, &options, |live| {
+        let mut pod = live.clone();
+        if let Some(taken) = pod.pointer("/spec/nodeName").and_then(Value::as_str).filter(|name| !name.is_empty()) {
+            let why = format!("pod {} is already assigned to node \"{taken}\"", call.name);
+            return Err(ApiError::conflict(About { plural: "pods/binding", ..call.resource.about() }, &call.name, &why));
+        }
+        pod["spec"]["nodeName"] = json!(node);
+        metadata::of(&mut pod).remove("resourceVersion");
+        Ok(Change::from(pod))
+    })?;
+    // The condition is status, which the pod's own endpoint does not write.
+    options.endpoint = Endpoint::Status;
+    update_object(&call.cluster, &call.resource, &call.namespace, &call.name, &options, |live| {
+        let mut pod = live.clone();
+        let condition = json!({"type": "PodScheduled", "status": "True", "lastTransitionTime": now});
+        match &mut pod["status"]["conditions"] {
+            Value::Array(list) => {
+                list.retain(|condition| condition["type"] != "PodScheduled");
+                list.push(condition);
+            }
+            conditions => *conditions = json!([condition]),
+        }
+        metadata::of(&mut pod).remove("resourceVersion");
+        Ok(Change::from(pod))
+    })?;
+    Ok(done(201))
+}
+
+/// Deletes a pod on behalf of somebody who drains its node.
+fn evict(call: &Call) -> Result<Response<Body>, ApiError> {
+    let eviction = decode::parse("Eviction", &call.content_type, &call.body)?;
+    let said = metadata::text(&eviction, "name");
+    if !said.is_empty() && said != call.name {
+        return Err(ApiError::bad_request("name in URL does not match name in Eviction object"));
+    }
+    let grace_period_seconds = eviction.pointer("/deleteOptions/gracePeriodSeconds").and_then(Value::as_i64);
+    let dry_run = call.query.dry_run("CreateOptions")?;
+    let options = DeleteOptions { grace_period_seconds, dry_run, ..DeleteOptions::default() };
+    let deleted = delete_object(&call.cluster, &call.resource, &call.namespace, &call.name, &options)?;
+    let (Deleted::Gone(_) | Deleted::Pending(_)) = deleted;
+    Ok(done(201))
+}
+
+/// A token for a service account, which the server accepts from then on.
+async fn token(call: &Call) -> Result<Response<Body>, ApiError> {
+    const DEFAULT_SECONDS: i64 = 3600;
+    find(call).await?;
+    let mut request = decode::parse("TokenRequest", &call.content_type, &call.body)?;
+    let user = format!("system:serviceaccount:{}:{}", call.namespace, call.name);
+    let token = format!("sa-{}", call.cluster.random.uuid());
+    let groups = ["system:serviceaccounts".to_owned(), format!("system:serviceaccounts:{}", call.namespace)];
+    call.cluster.access.add_user(&token, user, groups);
+    let seconds = request.pointer("/spec/expirationSeconds").and_then(Value::as_i64).unwrap_or(DEFAULT_SECONDS);
+    let expires = call.cluster.clock.now().checked_add(jiff::SignedDuration::from_secs(seconds));
+    request["kind"] = json!("TokenRequest");
+    request["apiVersion"] = json!("authentication.k8s.io/v1");
+    request["metadata"] = json!({"name": call.name, "namespace": call.namespace});
+    request["spec"]["expirationSeconds"] = json!(seconds);
+    request["status"] = json!({
+        "token": token,
+        "expirationTimestamp": timestamp_text(expires.unwrap_or(jiff::Timestamp::MAX)),
+    });
+    Ok(reply::json(201, &request))
+}
+
+/// Replaces the finalizers in a namespace's spec; the last one lets it go.
+fn finalize(call: &Call) -> Result<Response<Body>, ApiError> {
+    update_part(call, Endpoint::Finalize)
+}
+
+fn update_part(call: &Call, endpoint: Endpoint) -> Result<Response<Body>, ApiError> {
+    let mut options = WriteOptions::of(call, "UpdateOptions")?;
+    options.endpoint = endpoint;
+    let object = decode::object(&call.resource, &call.content_type, &call.body)?;
+    let updated = put(&call.cluster, &call.resource, &call.namespace, &call.name, &object, &options)?;
+    Ok(object_reply(call, 200, &updated.object))
+}
+
+fn patch_part(call: &Call, endpoint: Endpoint) -> Result<Response<Body>, ApiError> {
+    let mut options = WriteOptions::of(call, "PatchOptions")?;
+    options.endpoint = endpoint;
+    let kind = PatchType::of(&call.resource, &call.content_type)?;
+    let updated = update_object(&call.cluster, &call.resource, &call.namespace, &call.name, &options, |live| {
+        patched(&call.resource, kind, &call.body, live).map(Change::from)
+    })?;
+    Ok(object_reply(call, 200, &updated.object))
+}
+
+fn done(code: u16) -> Response<Body> {
+    reply::json(
+        code,
+        &json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": code}),
+    )
+}

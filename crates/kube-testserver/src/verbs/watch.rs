@@ -1,0 +1,323 @@
+//! Watches: a position in a table's history, and the bytes that follow from it.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::Response;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::Call;
+use super::read::{parse_selector, wait_for};
+use crate::cluster::Cluster;
+use crate::faults::{StreamFault, error_for};
+use crate::http::{Body, CHUNK_BYTES, ListOptions, invalid_options, reply};
+use crate::represent::View;
+use crate::selector::Selector;
+use crate::status::ApiError;
+use crate::storage::{Change, ChangeKind, PageQuery, Stored, TableId, WatchSlot};
+
+/// How many changes a watch takes from the history at a time.
+const BATCH: usize = 256;
+
+/// How long a watch lasts that does not say: between this and twice this, as in Kubernetes.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(1800);
+
+/// Watches end with a bookmark this long before their time-out.
+const LAST_BOOKMARK: Duration = Duration::from_secs(2);
+
+pub(crate) async fn watch(call: Call) -> Result<Response<Body>, ApiError> {
+    let mut options = ListOptions::parse(&call.query)?;
+    if !call.name.is_empty() {
+        options.fields = format!("metadata.name={}", call.name);
+    }
+    let selector = parse_selector(&call.resource, &options)?;
+    let mut asked = options.version_number()?;
+    if let Some(writes) = call.plan.stale_by
+        && asked.is_none_or(|version| version == 0)
+    {
+        asked = Some(call.cluster.store.version().saturating_sub(writes).max(1));
+    }
+    let send_initial_events = options.send_initial_events == Some(true);
+    if options.send_initial_events.is_some() && !call.cluster.options.watch_list {
+        return Err(invalid_options(
+            "ListOptions",
+            "FieldValueForbidden",
+            "sendInitialEvents",
+            "Forbidden: sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled",
+        ));
+    }
+    if send_initial_events && let Some(version) = asked {
+        wait_for(&call.cluster, version).await?;
+    }
+
+    let cluster = Arc::clone(&call.cluster);
+    let table = call.resource.table;
+    let slot = Arc::new(WatchSlot { cut: call.cut.clone(), ..WatchSlot::default() });
+    // Subscribed and registered before the first look, so that nothing falls between.
+    let receiver = cluster.store.watch_table(table);
+    let start = match asked {
+        Some(version) if version > 0 && !send_initial_events => Start::From(version),
+        _ if options.send_initial_events == Some(false) => Start::From(cluster.store.version()),
+        _ => Start::WithObjects,
+    };
+    let follows = match start {
+        Start::From(version) => {
+            slot.position.store(version, Ordering::Relaxed);
+            // One that is too old is told so in its first event; it must not be cut off before.
+            if cluster.store.changes(table, version, 0).is_ok() {
+                cluster.store.register(table, &slot);
+            }
+            None
+        }
+        Start::WithObjects => {
+            slot.position.store(cluster.store.version(), Ordering::Relaxed);
+            cluster.store.register(table, &slot);
+            let query =
+                PageQuery { namespace: &call.namespace, selector: &selector, at: None, after: None, limit: None };
+            let page = cluster.store.page(table, &query).map_err(|old| too_old(0, old.oldest))?;
+            slot.position.store(page.version, Ordering::Relaxed);
+            Some(page)
+        }
+    };
+    let now = Instant::now();
+    let timeout = match options.timeout_seconds {
+        Some(seconds) if seconds > 0 => Duration::from_secs(seconds),
+        _ => DEFAULT_TIMEOUT + Duration::from_millis(cluster.fault_random.next() % 1_800_000),
+    };
+    let mut faults = call.plan.stream.clone();
+    // Taken from the back, earliest last.
+    faults.sort_by_key(|fault| std::cmp::Reverse(fault.after_events()));
+    let watch = Watch {
+        view: View::new(&call.resource, call.form, &call.query, cluster.clock.now()),
+        namespace: call.namespace,
+        selector,
+        table,
+        initial_end: (send_initial_events && options.bookmarks && !call.plan.no_initial_events_end)
+            .then(|| follows.as_ref().map_or(0, |page| page.version)),
+        initial: follows.map(|page| page.items.into_iter()),
+        bookmarks: options.bookmarks,
+        next_bookmark: now + cluster.options.bookmark_interval,
+        last_bookmark: (timeout > LAST_BOOKMARK).then(|| now + timeout - LAST_BOOKMARK),
+        deadline: now + timeout,
+        events: 0,
+        faults,
+        receiver,
+        slot,
+        cluster,
+        done: call.plan.close_at_once,
+    };
+    let chunks = futures::stream::unfold(watch, |mut watch| async move {
+        let chunk = watch.next_chunk().await?;
+        Some((chunk, watch))
+    });
+    Ok(reply::with_type(200, "application/json", Body::stream(chunks)))
+}
+
+/// Where a watch begins.
+enum Start {
+    /// With the changes after a version.
+    From(u64),
+    /// With the objects that are there.
+    WithObjects,
+}
+
+/// The error of a watch from a version that the history no longer has.
+fn too_old(asked: u64, oldest: u64) -> ApiError {
+    ApiError::expired(format!("too old resource version: {asked} ({oldest})"))
+}
+
+struct Watch {
+    cluster: Arc<Cluster>,
+    table: TableId,
+    view: View,
+    /// Empty for all namespaces.
+    namespace: String,
+    selector: Selector,
+    /// Objects that were there when the watch began and have not been sent.
+    initial: Option<std::vec::IntoIter<Arc<Stored>>>,
+    /// The version to name when the initial objects are all sent.
+    initial_end: Option<u64>,
+    bookmarks: bool,
+    next_bookmark: Instant,
+    /// When to send the one bookmark before the deadline; none once it is sent.
+    last_bookmark: Option<Instant>,
+    deadline: Instant,
+    /// Events sent, bookmarks not counted: what faults are placed by.
+    events: u64,
+    faults: Vec<StreamFault>,
+    receiver: watch::Receiver<u64>,
+    slot: Arc<WatchSlot>,
+    done: bool,
+}
+
+impl Watch {
+    /// The next bytes; none at the end of the stream.
+    async fn next_chunk(&mut self) -> Option<Bytes> {
+        loop {
+            if self.done || self.slot.end.is_cancelled() {
+                return None;
+            }
+            let mut out = Vec::new();
+            if let Some(fault) = self.due_fault() {
+                self.faults.pop();
+                self.strike(fault, &mut out);
+                return Some(out.into());
+            }
+            if self.initial.is_some() {
+                self.take_initial(&mut out);
+            } else {
+                self.receiver.borrow_and_update();
+                self.take_changes(&mut out);
+            }
+            if !out.is_empty() {
+                return Some(out.into());
+            }
+            if self.done || self.initial.is_some() || self.due_fault().is_some() {
+                continue;
+            }
+            if let Some(chunk) = self.wait().await {
+                return Some(chunk);
+            }
+        }
+    }
+
+    fn due_fault(&self) -> Option<StreamFault> {
+        self.faults.last().copied().filter(|fault| fault.after_events() <= self.events)
+    }
+
+    fn take_initial(&mut self, out: &mut Vec<u8>) {
+        while out.len() < CHUNK_BYTES && self.due_fault().is_none() {
+            let Some(object) = self.initial.as_mut().and_then(Iterator::next) else {
+                self.initial = None;
+                if let Some(version) = self.initial_end.take() {
+                    self.write_bookmark(version, true, out);
+                }
+                return;
+            };
+            self.write_event("ADDED", &object, out);
+        }
+    }
+
+    fn take_changes(&mut self, out: &mut Vec<u8>) {
+        let position = self.slot.position.load(Ordering::Relaxed);
+        let batch = match self.cluster.store.changes(self.table, position, BATCH) {
+            Ok(batch) => batch,
+            Err(old) => {
+                write_error(&too_old(position, old.oldest), out);
+                self.done = true;
+                return;
+            }
+        };
+        for change in &batch.changes {
+            self.write_change(change, out);
+            self.slot.position.fetch_max(change.version, Ordering::Relaxed);
+            if self.due_fault().is_some() || out.len() >= CHUNK_BYTES {
+                return;
+            }
+        }
+        if let Some(version) = batch.complete_to {
+            self.slot.position.fetch_max(version, Ordering::Relaxed);
+        }
+        self.done = batch.closed;
+    }
+
+    /// Waits for a change; returns a bookmark if one is due first.
+    async fn wait(&mut self) -> Option<Bytes> {
+        let last_bookmark = self.last_bookmark.unwrap_or(self.deadline);
+        tokio::select! {
+            // The sender lives in the store, so this never fails.
+            _ = self.receiver.changed() => return None,
+            () = self.slot.end.cancelled() => return None,
+            () = tokio::time::sleep_until(self.deadline) => {
+                self.done = true;
+                return None;
+            }
+            () = tokio::time::sleep_until(last_bookmark), if self.bookmarks && self.last_bookmark.is_some() => {
+                self.last_bookmark = None;
+            }
+            () = tokio::time::sleep_until(self.next_bookmark), if self.bookmarks => {
+                self.next_bookmark = Instant::now() + self.cluster.options.bookmark_interval;
+            }
+        }
+        // Catch up first: a bookmark says that everything before it has been sent.
+        let mut out = Vec::new();
+        self.receiver.borrow_and_update();
+        self.take_changes(&mut out);
+        if out.is_empty() && !self.done && self.initial_end.is_none() {
+            self.write_bookmark(self.slot.position.load(Ordering::Relaxed), false, &mut out);
+        }
+        (!out.is_empty()).then(|| out.into())
+    }
+
+    fn write_change(&mut self, change: &Change, out: &mut Vec<u8>) {
+        if !self.namespace.is_empty() && change.new.namespace() != self.namespace {
+            return;
+        }
+        let was = change.old.as_ref().is_some_and(|old| self.selector.matches(old));
+        let is = change.kind != ChangeKind::Deleted && self.selector.matches(&change.new);
+        match (was, is) {
+            (false, false) => {}
+            (false, true) => self.write_event("ADDED", &change.new, out),
+            (true, true) => self.write_event("MODIFIED", &change.new, out),
+            (true, false) if change.kind == ChangeKind::Deleted => self.write_event("DELETED", &change.new, out),
+            (true, false) => {
+                // It left the selector: for this watch it is gone, in its last matching state.
+                if let Some(old) = &change.old {
+                    self.write_event("DELETED", &old.at_version(change.version), out);
+                }
+            }
+        }
+    }
+
+    fn write_event(&mut self, kind: &str, object: &Stored, out: &mut Vec<u8>) {
+        self.events += 1;
+        open_event(kind, out);
+        self.view.write_object(object, out);
+        out.extend_from_slice(b"}\n");
+    }
+
+    fn write_bookmark(&self, version: u64, initial_events_end: bool, out: &mut Vec<u8>) {
+        open_event("BOOKMARK", out);
+        self.view.write_bookmark(version, initial_events_end, out);
+        out.extend_from_slice(b"}\n");
+    }
+
+    fn strike(&mut self, fault: StreamFault, out: &mut Vec<u8>) {
+        match fault {
+            StreamFault::Error { code, .. } => {
+                write_error(&error_for(code), out);
+                self.done = true;
+            }
+            StreamFault::Truncated { .. } => {
+                open_event("ADDED", out);
+                out.extend_from_slice(b"{\"metadata\":{\"name\":\"trunc");
+                self.done = true;
+            }
+            StreamFault::Garbage { .. } => out.extend_from_slice(b"\x00\xff this is not an event {]\n"),
+            StreamFault::Oversized { bytes, .. } => {
+                // A bookmark is the one event that changes nothing, whatever its size.
+                let version = self.slot.position.load(Ordering::Relaxed);
+                out.extend_from_slice(b"{\"type\":\"BOOKMARK\",\"padding\":\"");
+                out.resize(out.len() + bytes, b'x');
+                out.extend_from_slice(b"\",\"object\":");
+                self.view.write_bookmark(version, false, out);
+                out.extend_from_slice(b"}\n");
+            }
+        }
+    }
+}
+
+fn open_event(kind: &str, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"{\"type\":\"");
+    out.extend_from_slice(kind.as_bytes());
+    out.extend_from_slice(b"\",\"object\":");
+}
+
+fn write_error(error: &ApiError, out: &mut Vec<u8>) {
+    open_event("ERROR", out);
+    out.extend_from_slice(error.to_status().to_string().as_bytes());
+    out.extend_from_slice(b"}\n");
+}
