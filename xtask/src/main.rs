@@ -1,2 +1,95 @@
-//! The project's own commands.
-fn main() {}
+//! The project's own commands: `cargo xtask test`, `cargo xtask bench`, `cargo xtask schema`.
+
+mod step;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use step::{Failed, Step};
+
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", about = "The project's own commands")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Check everything: format, clippy without warnings, all tests, doc tests, docs without warnings
+    Test,
+    /// Measure: prints the figures that the README quotes
+    Bench {
+        /// What `bench` takes, for example `--quick`
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+    /// Make the table of built-in types anew from the Kubernetes API module (needs Go)
+    Schema {
+        /// Change nothing; fail if the table is not up to date
+        #[arg(long)]
+        check: bool,
+    },
+    /// Check licences, bans and duplicate versions (needs cargo-deny)
+    Deny,
+}
+
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().command {
+        Command::Test => test(),
+        Command::Bench { arguments } => bench(arguments),
+        Command::Schema { check } => schema(check),
+        Command::Deny => step::run(&Step::cargo(
+            "licences, bans, versions",
+            &["deny", "check", "licenses", "bans", "sources"],
+        )),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failed) => {
+            step::complain(&failed);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn test() -> Result<(), Failed> {
+    step::run_all(&[
+        Step::cargo("format", &["fmt", "--all", "--check"]),
+        Step::cargo("clippy", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]),
+        Step::cargo("tests and doc tests", &["test", "--workspace"]),
+        Step::cargo("docs", &["doc", "--workspace", "--no-deps", "--quiet"])
+            .env("RUSTDOCFLAGS", "-D warnings"),
+        Step::cargo("the benchmark runs", &["run", "--quiet", "--package", "bench", "--", "--quick"]),
+    ])
+}
+
+fn bench(mut arguments: Vec<String>) -> Result<(), Failed> {
+    let mut all = ["run", "--release", "--quiet", "--package", "bench", "--"].map(str::to_owned).to_vec();
+    all.append(&mut arguments);
+    let all: Vec<&str> = all.iter().map(String::as_str).collect();
+    step::run(&Step::cargo("bench", &all))
+}
+
+/// Where the table of built-in types is, from the workspace's root.
+const TABLE: &str = "crates/kube-testserver/data/schema.txt";
+
+fn schema(check: bool) -> Result<(), Failed> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
+    let fresh =
+        step::output(&Step::new("read the types", "go", &["run", "."]).inside(&root.join("xtask/schema")))?;
+    let path = root.join(TABLE);
+    let old = std::fs::read(&path).unwrap_or_default();
+    if old == fresh {
+        step::say("the table is up to date");
+        return Ok(());
+    }
+    if check {
+        return Err(Failed::new(format!("{TABLE} is not up to date; run `cargo xtask schema`")));
+    }
+    std::fs::write(&path, fresh).map_err(|error| Failed::new(format!("cannot write {TABLE}: {error}")))?;
+    step::say(&format!("{TABLE} written"));
+    Ok(())
+}

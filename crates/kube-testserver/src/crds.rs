@@ -61,6 +61,11 @@ pub(crate) fn before_write(
 }
 
 impl Prepared {
+    /// What the client who writes the definition is to be warned of.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        self.0.as_ref().map(|definition| definition.warnings.clone()).unwrap_or_default()
+    }
+
     /// Serves what was stored.
     pub(crate) fn commit(self, cluster: &Cluster) {
         if let Some(definition) = self.0 {

@@ -7,7 +7,7 @@ const MAX_SUBDOMAIN: usize = 253;
 
 /// What is wrong with a name that must be a DNS-1035 label (starts with a letter); empty if nothing is.
 pub(crate) fn label_1035(name: &str) -> Vec<String> {
-    let mut wrong = too_long(name, MAX_LABEL);
+    let mut wrong = too_long(name, MAX_LABEL, "characters");
     let starts_with_letter = name.bytes().next().is_some_and(|first| first.is_ascii_lowercase());
     if !starts_with_letter || !is_label(name) {
         wrong.push(
@@ -22,7 +22,7 @@ pub(crate) fn label_1035(name: &str) -> Vec<String> {
 
 /// What is wrong with a name that must be a DNS-1123 label; empty if nothing is.
 pub(crate) fn label_1123(name: &str) -> Vec<String> {
-    let mut wrong = too_long(name, MAX_LABEL);
+    let mut wrong = too_long(name, MAX_LABEL, "characters");
     if !is_label(name) {
         wrong.push(
             "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must \
@@ -36,7 +36,7 @@ pub(crate) fn label_1123(name: &str) -> Vec<String> {
 
 /// What is wrong with a name that must be a DNS-1123 subdomain; empty if nothing is.
 pub(crate) fn subdomain_1123(name: &str) -> Vec<String> {
-    let mut wrong = too_long(name, MAX_SUBDOMAIN);
+    let mut wrong = too_long(name, MAX_SUBDOMAIN, "characters");
     if !is_subdomain(name) {
         wrong.push(
             "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', \
@@ -65,6 +65,16 @@ pub(crate) fn path_segment(name: &str) -> Vec<String> {
 /// What is wrong with the key of a label, an annotation or a finalizer: `[prefix/]name`.
 pub(crate) fn qualified_name(key: &str) -> Vec<String> {
     let mut wrong = Vec::new();
+    if key.matches('/').count() > 1 {
+        wrong.push(
+            "a valid label key must consist of alphanumeric characters, '-', '_' or '.', and must start and end \
+             with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for \
+             validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain prefix and \
+             '/' (e.g. 'example.com/MyName')"
+                .to_owned(),
+        );
+        return wrong;
+    }
     let (prefix, name) = match key.split_once('/') {
         Some((prefix, name)) => (Some(prefix), name),
         None => (None, key),
@@ -73,7 +83,11 @@ pub(crate) fn qualified_name(key: &str) -> Vec<String> {
         if prefix.is_empty() {
             wrong.push("prefix part must be non-empty".to_owned());
         } else {
-            wrong.extend(subdomain_1123(prefix).into_iter().map(|why| format!("prefix part {why}")));
+            let why = subdomain_1123(prefix);
+            wrong.extend(
+                why.into_iter()
+                    .map(|why| format!("prefix part {}", why.replace("253 characters", "253 bytes"))),
+            );
         }
     }
     if name.is_empty() {
@@ -94,7 +108,7 @@ pub(crate) fn qualified_name(key: &str) -> Vec<String> {
 
 /// What is wrong with the value of a label.
 pub(crate) fn label_value(value: &str) -> Vec<String> {
-    let mut wrong = too_long(value, MAX_LABEL);
+    let mut wrong = too_long(value, MAX_LABEL, "bytes");
     if !is_word(value) {
         wrong.push(
             "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and \
@@ -127,8 +141,9 @@ fn is_word(text: &str) -> bool {
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
 }
 
-fn too_long(name: &str, max: usize) -> Vec<String> {
-    if name.len() > max { vec![format!("must be no more than {max} bytes")] } else { Vec::new() }
+/// Kubernetes counts the same and says it in two ways: names have characters, labels have bytes.
+fn too_long(name: &str, max: usize, unit: &str) -> Vec<String> {
+    if name.len() > max { vec![format!("must be no more than {max} {unit}")] } else { Vec::new() }
 }
 
 #[cfg(test)]

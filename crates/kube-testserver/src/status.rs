@@ -11,7 +11,8 @@ pub(crate) struct ApiError {
     /// `NotFound`, `Conflict`, …: what clients decide by.
     pub(crate) reason: &'static str,
     pub(crate) message: String,
-    pub(crate) details: Option<Details>,
+    /// In a box, because every fallible function carries the size of its error.
+    pub(crate) details: Option<Box<Details>>,
     /// `metadata.continue`, which only an expired page has.
     pub(crate) continue_token: Option<String>,
 }
@@ -53,13 +54,13 @@ impl About<'_> {
         qualify(self.plural, self.group)
     }
 
-    fn details(&self, name: &str) -> Option<Details> {
-        Some(Details {
+    fn details(&self, name: &str) -> Option<Box<Details>> {
+        Some(Box::new(Details {
             name: name.to_owned(),
             group: self.group.to_owned(),
             kind: self.plural.to_owned(),
             ..Details::default()
-        })
+        }))
     }
 }
 
@@ -94,7 +95,7 @@ impl ApiError {
     /// A path that no handler serves.
     pub(crate) fn no_such_path() -> Self {
         Self {
-            details: Some(Details::default()),
+            details: Some(Box::default()),
             ..Self::new(404, "NotFound", "the server could not find the requested resource")
         }
     }
@@ -106,7 +107,7 @@ impl ApiError {
 
     pub(crate) fn method_not_allowed() -> Self {
         Self {
-            details: Some(Details::default()),
+            details: Some(Box::default()),
             ..Self::new(
                 405,
                 "MethodNotAllowed",
@@ -115,8 +116,14 @@ impl ApiError {
         }
     }
 
-    pub(crate) fn not_acceptable(accepted: &str) -> Self {
-        Self::new(406, "NotAcceptable", format!("only the following media types are accepted: {accepted}"))
+    /// A custom resource's path that knows the method, but not for this subresource.
+    pub(crate) fn method_not_supported(about: About<'_>, verb: &str) -> Self {
+        let message = format!("{verb} is not supported on resources of kind \"{}\"", about.qualified());
+        Self { details: about.details(""), ..Self::new(405, "MethodNotAllowed", message) }
+    }
+
+    pub(crate) fn not_acceptable(why: impl Into<String>) -> Self {
+        Self::new(406, "NotAcceptable", why)
     }
 
     pub(crate) fn already_exists(about: About<'_>, name: &str) -> Self {
@@ -147,6 +154,14 @@ impl ApiError {
         Self::new(413, "RequestEntityTooLarge", format!("Request entity too large: limit is {limit}"))
     }
 
+    /// A patch type that a built-in kind does not know.
+    pub(crate) fn unsupported_patch_type() -> Self {
+        Self {
+            details: Some(Box::default()),
+            ..Self::new(415, "UnsupportedMediaType", "415: Unsupported Media Type")
+        }
+    }
+
     pub(crate) fn unsupported_media_type(accepted: &str) -> Self {
         Self::new(
             415,
@@ -165,23 +180,23 @@ impl ApiError {
         };
         let message = format!("{} \"{name}\" is invalid: {list}", qualify(about.kind, about.group));
         Self {
-            details: Some(Details {
+            details: Some(Box::new(Details {
                 name: name.to_owned(),
                 group: about.group.to_owned(),
                 kind: about.kind.to_owned(),
                 causes,
                 ..Details::default()
-            }),
+            })),
             ..Self::new(422, "Invalid", message)
         }
     }
 
     pub(crate) fn too_many_requests(retry_after_seconds: u32) -> Self {
         Self {
-            details: Some(Details {
+            details: Some(Box::new(Details {
                 retry_after_seconds: Some(retry_after_seconds),
                 ..Details::default()
-            }),
+            })),
             ..Self::new(
                 429,
                 "TooManyRequests",
@@ -194,7 +209,7 @@ impl ApiError {
         let message = format!("Internal error occurred: {why}");
         let cause = Cause { reason: "", message: why.to_string(), field: String::new() };
         Self {
-            details: Some(Details { causes: vec![cause], ..Details::default() }),
+            details: Some(Box::new(Details { causes: vec![cause], ..Details::default() })),
             ..Self::new(500, "InternalError", message)
         }
     }
@@ -207,12 +222,16 @@ impl ApiError {
             field: String::new(),
         };
         Self {
-            details: Some(Details {
+            details: Some(Box::new(Details {
                 causes: vec![cause],
                 retry_after_seconds: Some(1),
                 ..Details::default()
-            }),
-            ..Self::new(504, "Timeout", format!("Timeout: Too large resource version: {asked}, current: {current}"))
+            })),
+            ..Self::new(
+                504,
+                "Timeout",
+                format!("Timeout: Too large resource version: {asked}, current: {current}"),
+            )
         }
     }
 
@@ -228,9 +247,11 @@ impl ApiError {
             "metadata": metadata,
             "status": "Failure",
             "message": self.message,
-            "reason": self.reason,
             "code": self.code,
         });
+        if !self.reason.is_empty() {
+            status["reason"] = json!(self.reason);
+        }
         if let Some(details) = &self.details {
             status["details"] = details.to_value();
         }
@@ -281,11 +302,7 @@ impl Cause {
     }
 
     pub(crate) fn forbidden(field: impl Into<String>, detail: &str) -> Self {
-        Self {
-            reason: "FieldValueForbidden",
-            message: format!("Forbidden: {detail}"),
-            field: field.into(),
-        }
+        Self { reason: "FieldValueForbidden", message: format!("Forbidden: {detail}"), field: field.into() }
     }
 
     fn to_value(&self) -> Value {

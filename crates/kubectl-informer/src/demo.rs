@@ -37,7 +37,10 @@ pub(crate) async fn run(arguments: DemoArguments) -> Result<(), Box<dyn std::err
         .await?;
     let client = server.client()?;
     paint::say(&format!("a Kubernetes API server with a small changing cluster runs on {}", server.url()));
-    paint::note(&format!("look into it: kubectl --server {} get pods -A --watch; Ctrl-C stops it", server.url()));
+    paint::note(&format!(
+        "look into it: kubectl --server {} get pods -A --watch; Ctrl-C stops it",
+        server.url()
+    ));
 
     let world = World::new(client.clone());
     let end = async {
@@ -111,7 +114,7 @@ fn detail(kind: &str, data: &Value) -> String {
         }
         "Namespace" => text("/status/phase"),
         "ConfigMap" => {
-            let keys = data.get("data").and_then(Value::as_object).map_or(0, |data| data.len());
+            let keys = data.get("data").and_then(Value::as_object).map_or(0, serde_json::Map::len);
             format!("{keys} keys")
         }
         _ => String::new(),

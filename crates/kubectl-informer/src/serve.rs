@@ -67,7 +67,7 @@ pub(crate) async fn run(arguments: ServeArguments) -> Result<(), Box<dyn std::er
 }
 
 fn seed(server: &TestServer, path: &Path) -> Result<usize, ServeError> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|source| ServeError::Read { path: path.to_owned(), source })?;
+    let text =
+        std::fs::read_to_string(path).map_err(|source| ServeError::Read { path: path.to_owned(), source })?;
     server.seed(&text).map_err(|source| ServeError::Seed { path: path.to_owned(), source })
 }

@@ -70,8 +70,10 @@ impl World {
     async fn follow(&self) -> Result<(), Error> {
         let wanted = self.deployments().get("web").await?.spec.replicas.unwrap_or(0);
         let pods = self.pods().list(&ListParams::default().labels("app=web")).await?.items;
-        let phase = |pod: &Pod| pod.status.as_ref().and_then(|status| status.phase.clone()).unwrap_or_default();
-        let (running, starting): (Vec<&Pod>, Vec<&Pod>) = pods.iter().partition(|pod| phase(pod) == "Running");
+        let phase =
+            |pod: &Pod| pod.status.as_ref().and_then(|status| status.phase.clone()).unwrap_or_default();
+        let (running, starting): (Vec<&Pod>, Vec<&Pod>) =
+            pods.iter().partition(|pod| phase(pod) == "Running");
         if let Some(pod) = starting.first() {
             self.start(pod).await?;
         } else if running.len() < usize::try_from(wanted).unwrap_or(0) {
@@ -81,7 +83,8 @@ impl World {
         {
             self.pods().delete(name, &DeleteParams::default().grace_period(0)).await?;
         }
-        let ready = self.pods().list(&ListParams::default().fields("status.phase=Running")).await?.items.len();
+        let ready =
+            self.pods().list(&ListParams::default().fields("status.phase=Running")).await?.items.len();
         let status = json!({"status": {"replicas": ready, "readyReplicas": ready}});
         self.deployments().patch_status("web", &params(), &Patch::Merge(&status)).await?;
         Ok(())

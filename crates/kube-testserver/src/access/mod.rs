@@ -2,8 +2,8 @@
 
 mod rule;
 
-pub use rule::Rule;
 pub(crate) use rule::Attributes;
+pub use rule::Rule;
 
 use std::collections::HashMap;
 
@@ -124,8 +124,10 @@ fn refusal(user: &User, what: &Attributes<'_>) -> ApiError {
     } else {
         format!("in the namespace \"{}\"", what.namespace)
     };
-    let why =
-        format!("User \"{name}\" cannot {} resource \"{resource}\" in API group \"{}\" {scope}", what.verb, what.group);
+    let why = format!(
+        "User \"{name}\" cannot {} resource \"{resource}\" in API group \"{}\" {scope}",
+        what.verb, what.group
+    );
     ApiError::forbidden(About { group: what.group, plural: what.resource, kind: "" }, what.name, &why)
 }
 

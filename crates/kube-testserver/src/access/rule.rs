@@ -112,7 +112,8 @@ impl Rule {
             let about_resources = [&self.api_groups, &self.resources, &self.names, &self.namespaces]
                 .into_iter()
                 .any(|list| !list.is_empty());
-            return !about_resources && (self.paths.is_empty() || self.paths.iter().any(|p| path_matches(p, path)));
+            return !about_resources
+                && (self.paths.is_empty() || self.paths.iter().any(|p| path_matches(p, path)));
         }
         self.paths.is_empty()
             && holds(&self.api_groups, what.group)

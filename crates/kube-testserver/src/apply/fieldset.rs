@@ -77,11 +77,6 @@ impl FieldSet {
         }
     }
 
-    /// Whether a path of one element is a member.
-    pub(super) fn has(&self, element: &str) -> bool {
-        self.as_view().has(element)
-    }
-
     /// Whether a path is a member; the path is given by its elements.
     #[cfg(test)]
     pub(super) fn contains(&self, path: &[&str]) -> bool {

@@ -89,6 +89,21 @@ pub(super) fn print(value: &Value) -> String {
     }
 }
 
+/// A value as Go's `%v` writes it, which is not JSON: `[1 a map[b:<nil>]]`.
+pub(super) fn print_go(value: &Value) -> String {
+    let joined = |parts: Vec<String>| parts.join(" ");
+    match value {
+        Value::Null => "<nil>".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Array(list) => format!("[{}]", joined(list.iter().map(print_go).collect())),
+        Value::Object(map) => {
+            let parts = map.iter().map(|(key, value)| format!("{key}:{}", print_go(value)));
+            format!("map[{}]", joined(parts.collect()))
+        }
+        Value::Bool(_) | Value::Number(_) => print(value),
+    }
+}
+
 /// JSON as Go writes it: like everybody's, but with `<`, `>` and `&` escaped.
 pub(crate) fn compact_json(value: &Value) -> String {
     let text = value.to_string();

@@ -7,7 +7,7 @@ use super::structural::Structural;
 impl Structural {
     /// Fills in what is missing, and what is null although it must not be. Fields inside a default that has
     /// just been filled in get their own defaults, too.
-    pub(crate) fn default(&self, value: &mut Value) {
+    pub(super) fn default(&self, value: &mut Value) {
         match value {
             Value::Object(map) => {
                 for (name, property) in &self.properties {

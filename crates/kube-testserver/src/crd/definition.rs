@@ -22,8 +22,6 @@ use crate::status::Cause;
 /// What a definition says.
 #[derive(Debug)]
 pub(crate) struct Definition {
-    /// `widgets.example.com`.
-    pub(crate) name: String,
     pub(crate) group: String,
     pub(crate) names: Names,
     pub(crate) scope: Scope,
@@ -104,7 +102,6 @@ impl Definition {
             .collect();
         Ok(Self {
             warnings: definition_rules::warnings(&raw),
-            name: raw.metadata.name,
             group: raw.spec.group,
             scope: if raw.spec.scope == "Cluster" { Scope::Cluster } else { Scope::Namespaced },
             names: raw.spec.names.into(),
@@ -132,11 +129,6 @@ impl Version {
     /// The types of the kind's fields, for server-side apply.
     pub(crate) fn type_ref(&self) -> Option<TypeRef<'_>> {
         self.types.root(&self.api_version, &self.kind)
-    }
-
-    /// The compiled schema.
-    pub(crate) fn schema(&self) -> &Structural {
-        &self.schema
     }
 
     /// Removes unknown fields and returns their paths.
@@ -273,5 +265,4 @@ fn unreadable(error: &serde_json::Error) -> Cause {
 }
 
 #[cfg(test)]
-#[path = "definition/tests.rs"]
 mod tests;

@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 use super::causes::{invalid, invalid_text, not_supported};
 use super::definition::Definition;
-use super::names::{label_1035, subdomain_1123};
 use super::pattern::Patterns;
 use super::props::Props;
 use super::raw::{RawDefinition, RawNames, RawSpec};
@@ -16,6 +15,7 @@ use super::structural::{JsonType, Structural, checked_format};
 use super::version_rules::{
     Aspects, check_aspects, check_selectable_place, check_storage, check_stored, check_warning,
 };
+use crate::names::{label_1035, subdomain_1123};
 use crate::status::Cause;
 
 /// The annotation that groups of the Kubernetes project need.

@@ -5,8 +5,8 @@
 use serde_json::Value;
 
 use super::causes::{invalid, invalid_text};
-use super::names::label_1035;
 use super::structural::Structural;
+use crate::names::label_1035;
 use crate::status::Cause;
 
 /// What is wrong with the embedded objects in a value at a path.

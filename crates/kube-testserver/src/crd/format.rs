@@ -2,11 +2,11 @@
 //! checked; a client that creates such a definition gets a warning.
 
 use std::net::{IpAddr, Ipv6Addr};
+use std::sync::LazyLock;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use regex::Regex;
 
-use super::names::{is_label, is_subdomain};
+use crate::names::{is_label, is_subdomain};
 
 /// A format with a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,8 +77,7 @@ impl Format {
     pub(super) fn accepts(self, text: &str) -> bool {
         match self {
             Self::BsonObjectId => text.len() == 24 && is_hex(text),
-            // Go's check wants at least one group of four.
-            Self::Byte => !text.is_empty() && STANDARD.decode(text).is_ok(),
+            Self::Byte => is_base64(text),
             Self::Cidr => is_cidr(text),
             Self::CreditCard => is_credit_card(text),
             Self::Date => is_date(text),
@@ -90,7 +89,8 @@ impl Format {
                 matches!(digits.len(), 3 | 6) && is_hex(digits)
             }
             Self::Hostname => is_hostname(text),
-            Self::Ipv4 => is_ipv4(text),
+            // An IPv4 address may be written as an IPv6 one, as long as it has dots.
+            Self::Ipv4 => is_ipv4(text) || (text.contains('.') && text.parse::<Ipv6Addr>().is_ok()),
             Self::Ipv6 => text.parse::<Ipv6Addr>().is_ok(),
             Self::Isbn => is_isbn10(text) || is_isbn13(text),
             Self::Isbn10 => is_isbn10(text),
@@ -244,18 +244,27 @@ fn is_email(text: &str) -> bool {
     }
 }
 
+/// Groups of four letters, the last one filled up with `=`.
+fn is_base64(text: &str) -> bool {
+    let letters = text.trim_end_matches('=');
+    let filled = text.len() - letters.len();
+    !letters.is_empty()
+        && filled <= 2
+        && text.len().is_multiple_of(4)
+        && letters.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'+' || b == b'/')
+}
+
+/// Names with dots end in at least two letters; a name without may have one dash, behind its first letter.
+/// Symbols count as letters, as in Kubernetes.
 fn is_hostname(text: &str) -> bool {
-    let word = |c: char| c.is_alphanumeric();
-    let parts: Vec<&str> = text.split('.').collect();
-    let part_ok = |part: &&str| {
-        part.len() <= 63
-            && part.starts_with(word)
-            && part.ends_with(word)
-            && part.chars().all(|c| word(c) || c == '-')
-    };
-    let top_ok = parts.len() == 1
-        || parts.last().is_some_and(|top| top.chars().count() >= 2 && top.chars().all(char::is_alphabetic));
-    text.len() <= 255 && parts.iter().all(part_ok) && top_ok
+    static NAME: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        let single = r"[0-9A-Za-z\p{S}\p{L}]-?[0-9A-Za-z\p{S}\p{L}]{0,62}";
+        let label = r"[0-9A-Za-z\p{S}\p{L}](?:[-0-9A-Za-z\p{S}\p{L}]{0,61}[0-9A-Za-z\p{S}\p{L}])?";
+        Regex::new(&format!(r"^(?:{single}|(?:{label}\.)+\p{{L}}{{2,63}})$")).ok()
+    });
+    text.len() <= 255
+        && text.split('.').all(|part| part.len() <= 63)
+        && NAME.as_ref().is_some_and(|name| name.is_match(text))
 }
 
 fn is_mac(text: &str) -> bool {
@@ -263,7 +272,8 @@ fn is_mac(text: &str) -> bool {
         let parts: Vec<&str> = text.split(separator).collect();
         counts.contains(&parts.len()) && parts.iter().all(|part| part.len() == width && is_hex(part))
     };
-    groups(':', 2, [6, 8, 20]) || groups('-', 2, [6, 8, 20]) || groups('.', 4, [3, 4, 10])
+    let plain = matches!(text.len(), 12 | 16 | 40) && is_hex(text);
+    plain || groups(':', 2, [6, 8, 20]) || groups('-', 2, [6, 8, 20]) || groups('.', 4, [3, 4, 10])
 }
 
 fn is_uuid(text: &str, version: Option<char>) -> bool {
@@ -301,11 +311,20 @@ fn is_uri(text: &str) -> bool {
         Some((scheme, rest)) if scheme_ok(scheme) => (Some(scheme), rest),
         _ => (None, text),
     };
-    let authority = rest.strip_prefix("//").and_then(|rest| rest.split(['/', '?', '#']).next());
-    if authority.is_some_and(|host| host.contains([' ', '<', '>', '"'])) || !escapes_are_hex(rest) {
-        return false;
+    // Behind a scheme, anything goes that is no path.
+    if scheme.is_some() && !rest.is_empty() && !rest.starts_with('/') {
+        return true;
     }
-    scheme.is_some() || rest.starts_with('/')
+    let authority = rest.strip_prefix("//").and_then(|rest| rest.split(['/', '?', '#']).next());
+    rest.starts_with('/') && authority.is_none_or(is_authority) && escapes_are_hex(rest)
+}
+
+/// A host, perhaps with a user before it and a port behind it.
+fn is_authority(text: &str) -> bool {
+    let host = text.rsplit_once('@').map_or(text, |(_, host)| host);
+    let port = host.rsplit_once(':').map(|(_, port)| port).filter(|port| !port.contains(']'));
+    !text.contains([' ', '<', '>', '"'])
+        && port.is_none_or(|port| port.bytes().all(|digit| digit.is_ascii_digit()))
 }
 
 fn escapes_are_hex(text: &str) -> bool {
@@ -376,65 +395,9 @@ fn is_ssn(text: &str) -> bool {
 fn is_rgb(text: &str) -> bool {
     let Some(inner) = text.strip_prefix("rgb(").and_then(|rest| rest.strip_suffix(')')) else { return false };
     let parts: Vec<&str> = inner.split(',').map(str::trim).collect();
-    parts.len() == 3 && parts.iter().all(|part| part.parse::<u8>().is_ok())
+    // A leading zero is not allowed.
+    parts.len() == 3 && parts.iter().all(|part| part.parse::<u8>().is_ok_and(|n| n.to_string() == **part))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[track_caller]
-    fn check(format: &str, good: &[&str], bad: &[&str]) {
-        let format = Format::parse(format).expect(format);
-        for text in good {
-            assert!(format.accepts(text), "{format:?} should accept {text:?}");
-        }
-        for text in bad {
-            assert!(!format.accepts(text), "{format:?} should not accept {text:?}");
-        }
-    }
-
-    #[test]
-    fn dates_and_durations() {
-        check("date", &["2024-02-29"], &["2023-02-29", "2024-2-1", ""]);
-        check(
-            "date-time",
-            &["2024-01-02T03:04:05Z", "2024-01-02t03:04:05.123+01:00"],
-            &["2024-01-02", "2024-01-02T24:00:00Z", "2024-01-02T03:04:05", "x"],
-        );
-        check("duration", &["1h30m", "-1.5s", "0", "22 seconds", "3d"], &["", "1", "abc", "5 parsecs"]);
-    }
-
-    #[test]
-    fn addresses() {
-        check("ipv4", &["10.0.0.1", "010.0.0.1"], &["10.0.0", "10.0.0.256", "::1"]);
-        check("ipv6", &["::1", "fe80::1"], &["10.0.0.1", "g::1"]);
-        check("cidr", &["10.0.0.0/8", "fd00::/8"], &["10.0.0.0", "10.0.0.0/33"]);
-        check("mac", &["01:23:45:67:89:ab", "0123.4567.89ab"], &["01:23:45", "0123456789ab"]);
-        check("hostname", &["localhost", "a.example.com"], &["", "-a", "a_b", "a.b.c1"]);
-        check("email", &["a@b.c", "Ann <a@b.c>"], &["a", "a@", "@b"]);
-        check("uri", &["http://a/b?c", "/path", "urn:x:y"], &["", "a b", "relative/path", "http://a b/"]);
-    }
-
-    #[test]
-    fn identifiers() {
-        check("uuid", &["6BA7B810-9DAD-11D1-80B4-00C04FD430C8"], &["6ba7b810", "x"]);
-        check(
-            "uuid4",
-            &["6ba7b810-9dad-41d1-80b4-00c04fd430c8"],
-            &["6ba7b810-9dad-11d1-80b4-00c04fd430c8", "6ba7b810-9dad-41d1-c0b4-00c04fd430c8"],
-        );
-        check("isbn", &["0321751043", "978-0321751041"], &["0321751044"]);
-        check("creditcard", &["4111 1111 1111 1111"], &["4111111111111112", "1"]);
-        check("ssn", &["111-22-3333"], &["111223333"]);
-        check("k8s-short-name", &["a-b"], &["A", "a.b"]);
-        check("k8s-long-name", &["a.b"], &["a..b"]);
-        check("byte", &["YWJj"], &["a", "YWJj YWJj"]);
-        check("hexcolor", &["#fff", "00ff00"], &["#ff"]);
-    }
-
-    #[test]
-    fn unknown_formats_have_no_check() {
-        assert_eq!(Format::parse("quantity"), None);
-    }
-}
+mod tests;

@@ -96,17 +96,6 @@ impl JsonPath {
     pub(crate) fn first<'v>(&self, value: &'v Value) -> Option<&'v Value> {
         self.find(value)?.into_iter().next()
     }
-
-    /// The names of a path that consists of fields only.
-    pub(super) fn fields(&self) -> Option<Vec<&str>> {
-        self.steps
-            .iter()
-            .map(|step| match step {
-                Step::Field(name) => Some(&**name),
-                _ => None,
-            })
-            .collect()
-    }
 }
 
 impl Step {

@@ -2,7 +2,7 @@
 //!
 //! [`Definition::parse`] reads and checks a definition the way the server does when one is created. The
 //! [`Version`]s it yields prune, default and validate objects, and describe them to server-side apply
-//! ([`Version::to_schema`]). Everything here is a function of its arguments: nothing is stored, and the time
+//! ([`Version::type_ref`]). Everything here is a function of its arguments: nothing is stored, and the time
 //! is passed in.
 //!
 //! Rules in CEL (`x-kubernetes-validations`) are kept but not evaluated: an object that breaks only such a
@@ -17,7 +17,6 @@ mod embedded;
 mod format;
 mod json_path;
 mod list_types;
-mod names;
 mod pattern;
 mod props;
 mod prune;
@@ -35,14 +34,13 @@ mod versions;
 
 pub(crate) use causes::{compact_json, print_float};
 pub(crate) use columns::{ColumnType, PrinterColumn};
-pub(crate) use definition::{Definition, Names, Scope, Version};
+pub(crate) use definition::{Definition, Scope, Version};
+#[cfg(test)]
 pub(crate) use json_path::JsonPath;
-pub(crate) use scale::{ScalePaths, builtin_scale, selector_text};
-pub(crate) use selectable::SelectableField;
+pub(crate) use scale::{builtin_scale, selector_text};
 pub(crate) use status::{
     NamesInUse, establish, fill_defaults, is_established, reset_status, set_stored_version, terminate,
 };
-pub(crate) use structural::Structural;
 pub(crate) use versions::compare_versions;
 
 /// How deep a schema may nest. Kubernetes has no limit of its own, but its JSON decoder does.

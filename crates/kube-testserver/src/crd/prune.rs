@@ -10,7 +10,7 @@ impl Structural {
     ///
     /// Fields that are null although they must not be, and that have no default, go silently: a null is how
     /// clients spell "absent".
-    pub(crate) fn prune(&self, object: &mut Value) -> Vec<String> {
+    pub(super) fn prune(&self, object: &mut Value) -> Vec<String> {
         let mut walk = Walk { path: String::new(), removed: Vec::new() };
         walk.value(Some(self), Kind { resource: true, keep: self.preserve_unknown }, object);
         drop_nulls(self, object);

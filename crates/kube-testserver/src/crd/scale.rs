@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::causes::{compact_json, invalid, invalid_text, print};
+use super::causes::{invalid, invalid_text, print_go};
 use super::columns::check_simple_path;
 use super::props::or_default;
 use crate::status::Cause;
@@ -214,16 +214,16 @@ fn read_text(object: &Value, path: &str) -> Result<Option<String>, String> {
 }
 
 fn accessor_error(path: &str, value: &Value, expected: &str) -> String {
-    let (shown, ty) = match value {
-        Value::Null => ("<nil>".to_owned(), "<nil>"),
-        Value::Bool(value) => (value.to_string(), "bool"),
-        Value::String(text) => (text.clone(), "string"),
-        Value::Number(number) if number.is_i64() => (number.to_string(), "int64"),
-        Value::Number(_) => (print(value), "float64"),
-        Value::Array(_) => (compact_json(value), "[]interface {}"),
-        Value::Object(_) => (compact_json(value), "map[string]interface {}"),
+    let ty = match value {
+        Value::Null => "<nil>",
+        Value::Bool(_) => "bool",
+        Value::String(_) => "string",
+        Value::Number(number) if number.is_i64() => "int64",
+        Value::Number(_) => "float64",
+        Value::Array(_) => "[]interface {}",
+        Value::Object(_) => "map[string]interface {}",
     };
-    format!(".{path} accessor error: {shown} is of the type {ty}, expected {expected}")
+    format!(".{path} accessor error: {} is of the type {ty}, expected {expected}", print_go(value))
 }
 
 fn check_replicas(object: &Value, path: &str) -> Vec<Cause> {

@@ -28,20 +28,18 @@ impl NamesInUse {
 
 /// Fills in the spec of a definition that has been sent to the server.
 pub(crate) fn fill_defaults(crd: &mut Value) {
-    let kind = crd["spec"]["names"]["kind"].as_str().unwrap_or_default().to_owned();
-    let is_empty = |value: &Value| value.as_str().is_none_or(str::is_empty);
-    if let Some(names) = crd["spec"]["names"].as_object_mut()
+    let Some(spec) = crd.get_mut("spec").and_then(Value::as_object_mut) else { return };
+    if let Some(names) = spec.get_mut("names").and_then(Value::as_object_mut)
+        && let Some(kind) = names.get("kind").and_then(Value::as_str).map(str::to_owned)
         && !kind.is_empty()
     {
         for (field, default) in [("singular", kind.to_lowercase()), ("listKind", format!("{kind}List"))] {
-            if names.get(field).is_none_or(is_empty) {
+            if names.get(field).and_then(Value::as_str).is_none_or(str::is_empty) {
                 names.insert(field.to_owned(), json!(default));
             }
         }
     }
-    if let Some(spec) = crd["spec"].as_object_mut()
-        && spec.get("conversion").is_none_or(Value::is_null)
-    {
+    if spec.get("conversion").is_none_or(Value::is_null) {
         spec.insert("conversion".to_owned(), json!({"strategy": "None"}));
     }
 }
@@ -49,7 +47,10 @@ pub(crate) fn fill_defaults(crd: &mut Value) {
 /// Replaces the status of a definition that is being created: clients cannot set it, and nothing has been
 /// accepted yet.
 pub(crate) fn reset_status(crd: &mut Value) {
-    crd["status"] = json!({"conditions": null, "acceptedNames": {"plural": "", "kind": ""}});
+    if let Some(crd) = crd.as_object_mut() {
+        let status = json!({"conditions": null, "acceptedNames": {"plural": "", "kind": ""}});
+        crd.insert("status".to_owned(), status);
+    }
     set_stored_version(crd);
 }
 
@@ -64,11 +65,11 @@ pub(crate) fn set_stored_version(crd: &mut Value) {
     else {
         return;
     };
-    let stored = &mut crd["status"]["storedVersions"];
-    match stored {
+    let Some(status) = status_of(crd) else { return };
+    match status.entry("storedVersions").or_insert(Value::Null) {
         Value::Array(stored) if stored.contains(&json!(name)) => {}
         Value::Array(stored) => stored.push(json!(name)),
-        _ => *stored = json!([name]),
+        stored => *stored = json!([name]),
     }
 }
 
@@ -101,7 +102,9 @@ pub(crate) fn establish(crd: &mut Value, in_use: &NamesInUse, now: Timestamp) ->
     for field in ["plural", "kind"] {
         accepted.entry(field).or_insert_with(|| json!(""));
     }
-    crd["status"]["acceptedNames"] = Value::Object(accepted);
+    if let Some(status) = status_of(crd) {
+        status.insert("acceptedNames".to_owned(), Value::Object(accepted));
+    }
 
     let fine = conflict.is_none();
     let (reason, message) = conflict.unwrap_or(("NoConflicts", "no conflicts found".to_owned()));
@@ -161,14 +164,24 @@ fn copy(field: &str, from: &Value, to: &mut Map<String, Value>) {
     }
 }
 
+/// The status, which is made if it is not there.
+fn status_of(crd: &mut Value) -> Option<&mut Map<String, Value>> {
+    let status = crd.as_object_mut()?.entry("status").or_insert(Value::Null);
+    if !status.is_object() {
+        *status = Value::Object(Map::new());
+    }
+    status.as_object_mut()
+}
+
 /// Sets a condition. The time is that of the last change from one status to another.
 fn set_condition(crd: &mut Value, ty: &str, status: bool, reason: &str, message: &str, now: Timestamp) {
     let status = if status { "True" } else { "False" };
-    let conditions = &mut crd["status"]["conditions"];
+    let Some(status_fields) = status_of(crd) else { return };
+    let conditions = status_fields.entry("conditions").or_insert(Value::Null);
     if !conditions.is_array() {
-        *conditions = json!([]);
+        *conditions = Value::Array(Vec::new());
     }
-    let Value::Array(conditions) = conditions else { return };
+    let Some(conditions) = conditions.as_array_mut() else { return };
     let existing = conditions.iter().position(|condition| condition["type"] == ty);
     let unchanged = existing.filter(|at| conditions[*at]["status"] == status);
     let time = match unchanged {

@@ -14,7 +14,7 @@ use super::props::{Props, PropsOrBool, PropsOrList};
 /// The same form serves the structural part of a schema and what stands below `allOf`, `anyOf`, `oneOf` and
 /// `not`, which only restricts values.
 #[derive(Debug, Default)]
-pub(crate) struct Structural {
+pub(super) struct Structural {
     pub(super) ty: Option<JsonType>,
     pub(super) nullable: bool,
     pub(super) default: Option<Value>,

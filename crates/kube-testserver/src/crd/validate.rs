@@ -404,5 +404,4 @@ fn same_element<'v>(list_type: &ListType, element: &Value, old: &'v Value) -> Op
 }
 
 #[cfg(test)]
-#[path = "validate/tests.rs"]
 mod tests;

@@ -6,12 +6,12 @@ use serde::Deserialize as _;
 use serde_json::{Value, json};
 
 use super::causes::{invalid, invalid_text};
-use super::names::label_1035;
 use super::pattern::Patterns;
 use super::props::Props;
 use super::raw::{RawSpec, RawVersion};
 use super::structural::Structural;
 use super::{MAX_SCHEMA_DEPTH, columns, scale, schema_rules, selectable, structural_rules};
+use crate::names::label_1035;
 use crate::status::Cause;
 
 /// The longest warning of a deprecated version.

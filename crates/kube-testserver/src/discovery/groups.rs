@@ -70,7 +70,9 @@ pub(crate) fn paths(catalog: &Catalog) -> Vec<String> {
         paths.push(format!("/apis/{group}"));
         paths.extend(versions.iter().map(|version| format!("/apis/{group}/{version}")));
     }
-    paths.extend(["/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/readyz", "/version"].map(str::to_owned));
+    paths.extend(
+        ["/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/readyz", "/version"].map(str::to_owned),
+    );
     paths.sort();
     paths
 }

@@ -23,7 +23,10 @@ pub(crate) fn answer(cluster: &Cluster, path: &[&str], query: &Query, accept: &s
         ["healthz" | "livez" | "readyz", _check] => reply::text(200, "ok"),
         ["api"] if aggregated => aggregated_reply(&groups::aggregated(&catalog, true)),
         ["apis"] if aggregated => aggregated_reply(&groups::aggregated(&catalog, false)),
-        ["api"] => reply::json(200, &json!({"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []})),
+        ["api"] => reply::json(
+            200,
+            &json!({"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []}),
+        ),
         ["apis"] => reply::json(200, &groups::group_list(&catalog)),
         ["apis", group] => match groups::group(&catalog, group) {
             Some(found) => reply::json(200, &found),

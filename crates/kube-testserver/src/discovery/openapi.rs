@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use crate::cluster::Cluster;
 use crate::kinds::{Resource, Verb, api_version};
-use crate::schema::openapi::{self, OpenApiResource, OpenApiSubresource};
 use crate::schema::builtin;
+use crate::schema::openapi::{self, OpenApiResource, OpenApiSubresource};
 use crate::storage::object_key;
 
 /// `/openapi/v3`: one document for each group and version.
@@ -48,7 +48,8 @@ fn described(
     write: impl FnOnce(&[OpenApiResource<'_>]) -> Value,
 ) -> Value {
     // Each list borrows from the one before.
-    let schemas: Vec<Option<Value>> = served.iter().map(|resource| custom_schema(cluster, resource)).collect();
+    let schemas: Vec<Option<Value>> =
+        served.iter().map(|resource| custom_schema(cluster, resource)).collect();
     let verbs: Vec<Vec<&str>> = served.iter().map(|resource| names(&resource.verbs)).collect();
     let sub_verbs: Vec<Vec<Vec<&str>>> = served
         .iter()
@@ -58,7 +59,12 @@ fn described(
         .iter()
         .zip(&sub_verbs)
         .map(|(resource, verbs)| {
-            resource.subresources.iter().zip(verbs).map(|(sub, verbs)| describe_sub(resource, sub, verbs)).collect()
+            resource
+                .subresources
+                .iter()
+                .zip(verbs)
+                .map(|(sub, verbs)| describe_sub(resource, sub, verbs))
+                .collect()
         })
         .collect();
     let resources: Vec<OpenApiResource<'_>> = served
@@ -92,7 +98,11 @@ fn describe_sub<'a>(
         version,
         kind: &sub.kind,
         verbs,
-        ty: if sub.kind == resource.kind { None } else { builtin().root(&api_version(group, version), &sub.kind) },
+        ty: if sub.kind == resource.kind {
+            None
+        } else {
+            builtin().root(&api_version(group, version), &sub.kind)
+        },
     }
 }
 

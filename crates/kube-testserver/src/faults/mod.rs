@@ -296,8 +296,10 @@ mod tests {
     fn skip_and_times_place_a_fault_exactly() {
         let faults = Arc::new(Faults::default());
         let random = Random::new(0);
-        let handle = faults.inject(Fault::expired().on(Verb::List).resource("deployments.apps").skip(1).times(2));
-        let hit: Vec<bool> = (0..5).map(|_| faults.plan(&list("deployments"), &random).error.is_some()).collect();
+        let handle =
+            faults.inject(Fault::expired().on(Verb::List).resource("deployments.apps").skip(1).times(2));
+        let hit: Vec<bool> =
+            (0..5).map(|_| faults.plan(&list("deployments"), &random).error.is_some()).collect();
         assert_eq!(hit, [false, true, true, false, false]);
         assert!(faults.plan(&list("pods"), &random).error.is_none());
         assert_eq!(handle.hits(), 2);

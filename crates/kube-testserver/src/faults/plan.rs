@@ -44,7 +44,9 @@ impl Plan {
     pub(super) fn add(&mut self, effect: &Effect) {
         match effect {
             Effect::Delay(by) => self.delay += *by,
-            Effect::CutAfter(bytes) => self.cut_after = Some(self.cut_after.map_or(*bytes, |old| old.min(*bytes))),
+            Effect::CutAfter(bytes) => {
+                self.cut_after = Some(self.cut_after.map_or(*bytes, |old| old.min(*bytes)))
+            }
             Effect::HangAfter(bytes) => {
                 self.hang_after = Some(self.hang_after.map_or(*bytes, |old| old.min(*bytes)));
             }
@@ -75,7 +77,9 @@ pub(crate) fn error_for(code: u16) -> ApiError {
         410 => ApiError::expired("too old resource version: injected fault"),
         429 => ApiError::too_many_requests(1),
         500 => ApiError::internal("injected fault"),
-        503 => ApiError::new(503, "ServiceUnavailable", "the server is currently unable to handle the request"),
+        503 => {
+            ApiError::new(503, "ServiceUnavailable", "the server is currently unable to handle the request")
+        }
         504 => ApiError::new(504, "Timeout", "the server was unable to return a response in time"),
         other => ApiError::new(other, "Unknown", format!("injected fault with code {other}")),
     }

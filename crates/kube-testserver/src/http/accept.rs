@@ -92,7 +92,10 @@ mod tests {
             ("application/vnd.kubernetes.protobuf,application/json", Form::Object),
             ("application/json;as=Table;v=v1;g=meta.k8s.io,application/json", Form::Table),
             ("application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1", Form::Metadata),
-            ("application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1, application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1, application/json", Form::Metadata),
+            (
+                "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1, application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1, application/json",
+                Form::Metadata,
+            ),
             ("application/json;q=0.1, application/json;as=Table;v=v1;g=meta.k8s.io;q=0.9", Form::Table),
             ("application/json;as=Unknown;v=v1;g=meta.k8s.io, application/json", Form::Object),
         ] {
@@ -102,7 +105,8 @@ mod tests {
 
     #[test]
     fn what_the_server_cannot_write_is_refused_with_406() {
-        for header in ["application/xml", "application/vnd.kubernetes.protobuf", "application/json;as=Chart"] {
+        for header in ["application/xml", "application/vnd.kubernetes.protobuf", "application/json;as=Chart"]
+        {
             assert_eq!(negotiate(header).expect_err(header).code, 406, "{header}");
         }
     }

@@ -24,7 +24,7 @@ use crate::discovery;
 use crate::faults::{FaultyBody, Plan, Subject};
 use crate::kinds::{Resource, Verb};
 use crate::log::RequestRecord;
-use crate::status::{About, ApiError};
+use crate::status::ApiError;
 use crate::verbs::{self, Call};
 use path::{ResourcePath, Route};
 
@@ -66,7 +66,7 @@ where
         (Err(error), _) => Ok(reply::error(&error)),
         (Ok(user), Route::Other(segments)) => Ok(other(cluster, &head, &query, &user, &segments)),
         (Ok(user), Route::Resource(path)) => {
-            let asked = Asked { method: &head.method, uri_path: head.uri.path(), headers, query, path, verb, user };
+            let asked = Asked { headers, query, path, verb, user };
             resource(cluster, asked, body, cut).await
         }
     };
@@ -78,8 +78,6 @@ where
 
 /// A request for a resource, before it is known whether the resource exists.
 struct Asked<'a> {
-    method: &'a Method,
-    uri_path: &'a str,
     headers: &'a HeaderMap,
     query: Query,
     path: ResourcePath,
@@ -210,12 +208,14 @@ fn resolve(cluster: &Cluster, asked: &Asked<'_>, verb: Verb) -> Result<Arc<Resou
     let catalog = cluster.catalog();
     let resource = catalog.find(&path.group, &path.version, &path.plural).ok_or(Unserved::NoSuchPath)?;
     let needs_namespace = resource.namespaced
-        && (!path.name.is_empty() || matches!(verb, Verb::Create | Verb::Update | Verb::Patch | Verb::Delete));
+        && (!path.name.is_empty()
+            || matches!(verb, Verb::Create | Verb::Update | Verb::Patch | Verb::Delete));
     if !resource.namespaced && !path.namespace.is_empty() {
         return Err(Unserved::NoSuchPath);
     }
     if needs_namespace && path.namespace.is_empty() {
-        let error = if path.name.is_empty() { ApiError::method_not_allowed() } else { ApiError::no_such_path() };
+        let error =
+            if path.name.is_empty() { ApiError::method_not_allowed() } else { ApiError::no_such_path() };
         return Err(Unserved::Refused(error));
     }
     if path.subresource.is_empty() {
@@ -313,9 +313,4 @@ fn accepted(headers: &HeaderMap) -> String {
 
 fn header_text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
-}
-
-/// An error about a resource that is named but not served, for callers inside the process.
-pub(crate) fn not_served(group: &str, plural: &str) -> ApiError {
-    ApiError::not_found(About { group, plural, kind: "" }, "")
 }

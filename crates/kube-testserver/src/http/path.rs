@@ -85,14 +85,19 @@ mod tests {
         names("/api/v1/namespaces/a/pods", ["", "v1", "a", "pods", "", ""]);
         names("/api/v1/namespaces/a/pods/b/log", ["", "v1", "a", "pods", "b", "log"]);
         names("/apis/apps/v1/deployments", ["apps", "v1", "", "deployments", "", ""]);
-        names("/apis/apps/v1/namespaces/a/deployments/b/scale", ["apps", "v1", "a", "deployments", "b", "scale"]);
+        names(
+            "/apis/apps/v1/namespaces/a/deployments/b/scale",
+            ["apps", "v1", "a", "deployments", "b", "scale"],
+        );
         names("/api/v1/nodes/n/proxy/x/y", ["", "v1", "", "nodes", "n", "proxy/x/y"]);
         names("/api/v1/namespaces/a/configmaps/x%3Ay", ["", "v1", "a", "configmaps", "x:y", ""]);
     }
 
     #[test]
     fn other_paths_are_left_alone() {
-        for path in ["/", "/version", "/api", "/api/v1", "/apis", "/apis/apps", "/apis/apps/v1", "/openapi/v3/api/v1"] {
+        for path in
+            ["/", "/version", "/api", "/api/v1", "/apis", "/apis/apps", "/apis/apps/v1", "/openapi/v3/api/v1"]
+        {
             assert!(matches!(route(path), Route::Other(_)), "{path}");
         }
     }

@@ -166,16 +166,15 @@ fn number(query: &Query, name: &str) -> Result<Option<i64>, ApiError> {
     match query.get(name) {
         None | Some("") => Ok(None),
         Some(text) => text.parse().map(Some).map_err(|_| {
-            ApiError::bad_request(format!(
-                "strconv.ParseInt: parsing \"{text}\": invalid syntax"
-            ))
+            ApiError::bad_request(format!("strconv.ParseInt: parsing \"{text}\": invalid syntax"))
         }),
     }
 }
 
 fn invalid(what: &str) -> ApiError {
     let (field, message) = what.split_once(": ").unwrap_or(("", what));
-    let reason = if message.starts_with("Unsupported") { "FieldValueNotSupported" } else { "FieldValueForbidden" };
+    let reason =
+        if message.starts_with("Unsupported") { "FieldValueNotSupported" } else { "FieldValueForbidden" };
     invalid_options("ListOptions", reason, field, message)
 }
 

@@ -230,7 +230,7 @@ fn selectable(group: &str, plural: &str) -> Vec<Selectable> {
     }
     SELECTABLE
         .iter()
-        .filter(|(resource, label, ..)| *resource == plural)
+        .filter(|(resource, ..)| *resource == plural)
         .map(|(_, label, at, absent)| Selectable {
             label: (*label).into(),
             path: path(if at.is_empty() { label } else { at }),

@@ -160,6 +160,12 @@ impl Resource {
         }
     }
 
+    /// What clients of a deprecated version are told.
+    pub(crate) fn deprecation(&self) -> Option<&str> {
+        let (definition, at) = self.custom.as_ref()?;
+        definition.versions.get(*at)?.deprecation.as_deref()
+    }
+
     /// The labels of the selectable fields, in the order in which objects keep their values.
     pub(crate) fn selectable_labels(&self) -> Vec<Box<str>> {
         self.selectable.iter().map(|field| field.label.clone()).collect()

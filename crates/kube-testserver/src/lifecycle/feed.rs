@@ -48,7 +48,8 @@ impl Feed {
                 self.position = None;
                 continue;
             };
-            self.position = batch.changes.last().map(|change| change.version).max(batch.complete_to).or(self.position);
+            self.position =
+                batch.changes.last().map(|change| change.version).max(batch.complete_to).or(self.position);
             seen.extend(batch.changes.iter().map(|change| Seen {
                 object: Arc::clone(&change.new),
                 deleted: change.kind == ChangeKind::Deleted,

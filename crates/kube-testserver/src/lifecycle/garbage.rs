@@ -10,7 +10,9 @@ use super::feed::Feed;
 use crate::cluster::Cluster;
 use crate::kinds::Resource;
 use crate::storage::object_key;
-use crate::verbs::{Change, DeleteOptions, Propagation, WriteOptions, delete_object, live_object, update_object};
+use crate::verbs::{
+    Change, DeleteOptions, Propagation, WriteOptions, delete_object, live_object, update_object,
+};
 
 /// An object: its resource, namespace and name.
 type Place = (String, String, String, String);
@@ -51,10 +53,17 @@ pub(super) async fn collect(cluster: Arc<Cluster>) {
 }
 
 impl Graph {
-    fn see(&mut self, cluster: &Cluster, resource: &Resource, object: &serde_json::Map<String, Value>, deleted: bool) {
+    fn see(
+        &mut self,
+        cluster: &Cluster,
+        resource: &Resource,
+        object: &serde_json::Map<String, Value>,
+        deleted: bool,
+    ) {
         let Some(metadata) = object.get("metadata") else { return };
         let text = |field: &str| metadata[field].as_str().unwrap_or("").to_owned();
-        let place = (resource.group.to_string(), resource.plural.to_string(), text("namespace"), text("name"));
+        let place =
+            (resource.group.to_string(), resource.plural.to_string(), text("namespace"), text("name"));
         for owner in self.owners.remove(&place).unwrap_or_default() {
             if let Some(dependents) = self.dependents.get_mut(&owner) {
                 dependents.remove(&place);
@@ -67,7 +76,8 @@ impl Graph {
             self.dirty.extend(self.dependents.get(&uid).into_iter().flatten().cloned());
             return;
         }
-        let named: Vec<String> = references(metadata).iter().map(|owner| owner["uid"].as_str().unwrap_or("").to_owned()).collect();
+        let named: Vec<String> =
+            references(metadata).iter().map(|owner| owner["uid"].as_str().unwrap_or("").to_owned()).collect();
         for owner in &named {
             self.dependents.entry(owner.clone()).or_default().insert(place.clone());
         }
@@ -131,7 +141,9 @@ fn exists(cluster: &Cluster, namespace: &str, owner: &Value) -> bool {
     // A kind that nobody serves may come back; what it owns is not garbage yet.
     let Some(resource) = catalog.find_kind(group, version, text("kind")) else { return true };
     let home = if resource.namespaced { namespace } else { "" };
-    let Some(stored) = cluster.store.get(resource.table, &object_key(home, text("name"))) else { return false };
+    let Some(stored) = cluster.store.get(resource.table, &object_key(home, text("name"))) else {
+        return false;
+    };
     stored.object().get("metadata").is_some_and(|metadata| metadata["uid"] == owner["uid"])
 }
 

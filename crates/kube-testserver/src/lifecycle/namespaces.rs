@@ -20,7 +20,8 @@ pub(super) async fn remove(cluster: Arc<Cluster>) {
         versions.borrow_and_update();
         for seen in feed.take(&cluster.store) {
             let name = seen.object.name().to_owned();
-            let marked = seen.object.object().get("metadata").is_some_and(|m| m.get("deletionTimestamp").is_some());
+            let marked =
+                seen.object.object().get("metadata").is_some_and(|m| m.get("deletionTimestamp").is_some());
             if marked && !seen.deleted {
                 terminating.insert(name);
             } else {

@@ -19,14 +19,16 @@ pub(super) async fn terminate(cluster: Arc<Cluster>) {
         for seen in feed.take(&cluster.store) {
             let key = (seen.object.namespace().to_owned(), seen.object.name().to_owned());
             let object = seen.object.object();
-            let ends = object.get("metadata").and_then(|m| m.get("deletionTimestamp")).and_then(|t| t.as_str());
+            let ends =
+                object.get("metadata").and_then(|m| m.get("deletionTimestamp")).and_then(|t| t.as_str());
             match ends.and_then(|ends| ends.parse().ok()) {
                 Some(ends) if !seen.deleted => stopping.insert(key, ends),
                 _ => stopping.remove(&key),
             };
         }
         let now = cluster.clock.now();
-        let over: Vec<_> = stopping.iter().filter(|(_, ends)| **ends <= now).map(|(key, _)| key.clone()).collect();
+        let over: Vec<_> =
+            stopping.iter().filter(|(_, ends)| **ends <= now).map(|(key, _)| key.clone()).collect();
         for (namespace, name) in over {
             let at_once = DeleteOptions { grace_period_seconds: Some(0), ..DeleteOptions::default() };
             // One that a finalizer holds is looked at again when it changes.

@@ -62,14 +62,18 @@ fn autoscaler_to_v1(object: &mut Object) {
     if let Some(Value::Object(spec)) = object.get_mut("spec") {
         let metrics = spec.remove("metrics");
         spec.remove("behavior");
-        if let Some(target) = metrics.as_ref().and_then(|metrics| cpu(metrics, "/resource/target/averageUtilization")) {
+        if let Some(target) =
+            metrics.as_ref().and_then(|metrics| cpu(metrics, "/resource/target/averageUtilization"))
+        {
             spec.insert("targetCPUUtilizationPercentage".to_owned(), target);
         }
     }
     if let Some(Value::Object(status)) = object.get_mut("status") {
         let metrics = status.remove("currentMetrics");
         status.remove("conditions");
-        if let Some(current) = metrics.as_ref().and_then(|metrics| cpu(metrics, "/resource/current/averageUtilization")) {
+        if let Some(current) =
+            metrics.as_ref().and_then(|metrics| cpu(metrics, "/resource/current/averageUtilization"))
+        {
             status.insert("currentCPUUtilizationPercentage".to_owned(), current);
         }
     }

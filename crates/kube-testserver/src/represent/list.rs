@@ -33,8 +33,14 @@ impl ListMeta {
 }
 
 /// The answer to a list.
-pub(crate) fn list_reply(view: View, meta: &ListMeta, items: Vec<Arc<Stored>>, gzip: bool) -> Response<Body> {
+pub(crate) fn list_reply(
+    mut view: View,
+    meta: &ListMeta,
+    items: Vec<Arc<Stored>>,
+    gzip: bool,
+) -> Response<Body> {
     let estimate = items.iter().map(|item| item.text().len()).sum();
+    view.look_at_all(&items);
     let mut buffer = view.list_head(meta);
     let mut items = items.into_iter();
     let (mut first, mut done) = (true, false);

@@ -61,8 +61,11 @@ impl View {
             Form::Object => self.write_whole(object, out),
             Form::Metadata => write_value(&self.partial(object.object()), out),
             Form::Table => {
-                let rows = vec![self.row(object)];
-                write_value(&self.table(&json!({"resourceVersion": object.version().to_string()}), rows), out);
+                let rows = [self.row(object)];
+                write_value(
+                    &self.table(&json!({"resourceVersion": object.version().to_string()}), &rows),
+                    out,
+                );
             }
         }
     }
@@ -85,7 +88,7 @@ impl View {
                 let object = json!({
                     "kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": metadata,
                 });
-                self.table(&list_meta, vec![json!({"cells": [], "object": object})])
+                self.table(&list_meta, &[json!({"cells": [], "object": object})])
             }
         };
         write_value(&bookmark, out);
@@ -124,23 +127,43 @@ impl View {
     }
 
     fn row(&self, stored: &Stored) -> Value {
-        let mut object = stored.object();
-        from_storage(&self.resource, &mut object);
-        let whole = Value::Object(object);
-        let cells = self.columns.as_ref().map(|columns| columns.cells(&whole, self.now)).unwrap_or_default();
-        let Value::Object(mut object) = whole else { return Value::Null };
+        // Columns are read from the stored form, which has everything that any version shows.
+        let whole = Value::Object(stored.object());
+        let mut row = Map::new();
+        if let Some(columns) = &self.columns {
+            row.insert("cells".to_owned(), Value::Array(columns.cells(&whole, self.now)));
+            if let Some(conditions) = columns.conditions(&whole) {
+                row.insert("conditions".to_owned(), conditions);
+            }
+        }
+        let Value::Object(mut object) = whole else { return Value::Object(row) };
         match self.include {
-            Include::Nothing => json!({"cells": cells}),
-            Include::Metadata => json!({"cells": cells, "object": self.partial(object)}),
+            Include::Nothing => {}
+            Include::Metadata => {
+                row.insert("object".to_owned(), self.partial(object));
+            }
             Include::Object => {
+                from_storage(&self.resource, &mut object);
                 object.insert("kind".to_owned(), json!(self.resource.kind));
                 object.insert("apiVersion".to_owned(), json!(self.resource.api_version()));
-                json!({"cells": cells, "object": object})
+                row.insert("object".to_owned(), Value::Object(object));
             }
+        }
+        Value::Object(row)
+    }
+
+    /// Tells the columns about the whole list: one of several default storage classes is marked.
+    fn look_at_all(&mut self, items: &[Arc<Stored>]) {
+        if !self.resource.is("storage.k8s.io", "storageclasses") {
+            return;
+        }
+        if let Some(columns) = self.columns.take() {
+            let objects: Vec<Value> = items.iter().map(|item| Value::Object(item.object())).collect();
+            self.columns = Some(columns.for_list(&objects));
         }
     }
 
-    fn table(&self, metadata: &Value, rows: Vec<Value>) -> Value {
+    fn table(&self, metadata: &Value, rows: &[Value]) -> Value {
         let definitions = self.columns.as_ref().map(Columns::definitions).unwrap_or_default();
         json!({
             "kind": "Table",
@@ -157,7 +180,9 @@ impl View {
         let head = match self.form {
             Form::Object => {
                 let (kind, api_version) = (&self.resource.list_kind, self.resource.api_version());
-                format!("{{\"kind\":\"{kind}\",\"apiVersion\":\"{api_version}\",\"metadata\":{meta},\"items\":[")
+                format!(
+                    "{{\"kind\":\"{kind}\",\"apiVersion\":\"{api_version}\",\"metadata\":{meta},\"items\":["
+                )
             }
             Form::Metadata => format!(
                 "{{\"kind\":\"PartialObjectMetadataList\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":{meta},\

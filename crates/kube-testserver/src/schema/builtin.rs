@@ -1,12 +1,11 @@
 //! The built-in kinds, from the table that `xtask/schema` reads off the Go types.
 //!
-//! The head of `data/schema.txt` describes its lines. What only protobuf needs (numbers, pointers) is
-//! skipped here.
+//! The head of `data/schema.txt` describes its lines.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::{Field, ListMerge, Object, Scalar, Schema, Strategy, Type, TypeId};
+use super::{Field, ListMerge, MessageField, Object, Scalar, Schema, Strategy, Type, TypeId, protobuf};
 
 /// The types of every built-in kind.
 pub(crate) fn builtin() -> &'static Schema {
@@ -20,7 +19,7 @@ const TABLE: &str = include_str!("../../data/schema.txt");
 ///
 /// Such lines are left out instead of being an error: the table is part of this crate, and a test proves
 /// that there are none.
-fn parse(table: &str) -> (Schema, Vec<&str>) {
+fn parse(table: &'static str) -> (Schema, Vec<&'static str>) {
     let mut parser = Parser::default();
     parser.name_types(table);
     for line in table.lines() {
@@ -34,20 +33,20 @@ fn parse(table: &str) -> (Schema, Vec<&str>) {
 }
 
 #[derive(Default)]
-struct Parser<'a> {
+struct Parser {
     schema: Schema,
-    skipped: Vec<&'a str>,
+    skipped: Vec<&'static str>,
     /// Named types by short package and name.
-    named: HashMap<(&'a str, &'a str), TypeId>,
+    named: HashMap<(&'static str, &'static str), TypeId>,
     /// Types that are spelled out where they are used, by short package and text, so that equal ones are
     /// kept once.
-    spelled: HashMap<(&'a str, &'a str), TypeId>,
+    spelled: HashMap<(&'static str, &'static str), TypeId>,
     /// Structs that are atomic by themselves but not in one place, and where they are copied from.
     granular: HashMap<TypeId, TypeId>,
     /// The structs that each struct inlines.
     inlined: Vec<(TypeId, Vec<TypeId>)>,
-    package: &'a str,
-    short: &'a str,
+    package: &'static str,
+    short: &'static str,
     current: Option<Current>,
 }
 
@@ -56,13 +55,14 @@ struct Current {
     id: TypeId,
     object: Object,
     inlined: Vec<TypeId>,
+    message: Vec<MessageField>,
     /// A type with a JSON form of its own: its fields are only of its protobuf message.
     opaque: bool,
 }
 
-impl<'a> Parser<'a> {
+impl Parser {
     /// Gives every named type its place first, because types refer to each other in any order.
-    fn name_types(&mut self, table: &'a str) {
+    fn name_types(&mut self, table: &'static str) {
         let mut short = "";
         for line in table.lines() {
             if let Some(rest) = line.strip_prefix("package ") {
@@ -74,7 +74,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn line(&mut self, line: &'a str) -> Option<()> {
+    fn line(&mut self, line: &'static str) -> Option<()> {
         let mut words = line.split(' ');
         let first = words.next()?;
         match first {
@@ -95,7 +95,8 @@ impl<'a> Parser<'a> {
                 }
                 let object =
                     Object { name: full_name, fields: Vec::new(), atomic: false, preserve_unknown: false };
-                self.current = Some(Current { id, object, inlined: Vec::new(), opaque: form.is_some() });
+                let (inlined, message) = (Vec::new(), Vec::new());
+                self.current = Some(Current { id, object, inlined, message, opaque: form.is_some() });
             }
             "atomic" => self.current.as_mut()?.object.atomic = true,
             "kind" => {
@@ -106,33 +107,59 @@ impl<'a> Parser<'a> {
                 }
             }
             number => {
-                check_number(number)?;
-                if self.current.as_ref()?.opaque {
-                    return Some(());
-                }
                 let (name, ty) = (words.next()?, words.next()?);
-                let ty = self.expression(ty)?;
-                let current = self.current.as_mut()?;
-                if name == "^" {
-                    current.inlined.push(ty);
-                } else {
-                    current.object.fields.push(field(name, ty, words)?);
-                }
+                self.field_line(number, name, ty, words)?;
             }
         }
         Some(())
     }
 
+    fn field_line(
+        &mut self,
+        number: &str,
+        name: &'static str,
+        text: &'static str,
+        words: impl Iterator<Item = &'static str>,
+    ) -> Option<()> {
+        let ty = self.expression(text)?;
+        let current = self.current.as_mut()?;
+        let pointer = text.starts_with('*');
+        let mut shows_zero = pointer;
+        let mut plain = None;
+        if name == "^" {
+            current.inlined.push(ty);
+        } else {
+            plain = Some(name.trim_end_matches('!'));
+            let field = field(name, ty, words)?;
+            shows_zero |= field.default.as_ref().is_some_and(protobuf::is_zero)
+                && !is_left_out(&current.object.name, &field.name);
+            // What else there is to say about the field is of no use without a JSON form to say it about.
+            if !current.opaque {
+                current.object.fields.push(field);
+            }
+        }
+        if number != "-" {
+            let number = number.parse().ok()?;
+            current.message.push(MessageField { number, name: plain, ty, pointer, shows_zero });
+        }
+        Some(())
+    }
+
     /// Gives a named type the form of another.
-    fn alias(&mut self, id: TypeId, form: &'a str) -> Option<()> {
+    fn alias(&mut self, id: TypeId, form: &'static str) -> Option<()> {
         let target = self.expression(form)?;
+        if form.starts_with('~') {
+            let name = Some(protobuf::WRAPPED_ITEMS);
+            let items = MessageField { number: 1, name, ty: target, pointer: false, shows_zero: false };
+            self.schema.set_message(id, vec![items]);
+        }
         let ty = self.schema.at(target).ty().clone();
         self.schema.set(id, ty);
         Some(())
     }
 
     /// The type that a text spells.
-    fn expression(&mut self, text: &'a str) -> Option<TypeId> {
+    fn expression(&mut self, text: &'static str) -> Option<TypeId> {
         let text = text.trim_start_matches(['*', '~']);
         if let Some(name) = text.strip_prefix('&') {
             let atomic = self.expression(name)?;
@@ -171,7 +198,11 @@ impl<'a> Parser<'a> {
     }
 
     fn finish_object(&mut self) {
-        if let Some(Current { id, object, inlined, opaque: false }) = self.current.take() {
+        let Some(Current { id, object, inlined, message, opaque }) = self.current.take() else { return };
+        if !message.is_empty() {
+            self.schema.set_message(id, message);
+        }
+        if !opaque {
             self.schema.set(id, Type::Object(object));
             self.inlined.push((id, inlined));
         }
@@ -204,6 +235,9 @@ impl<'a> Parser<'a> {
                 object.atomic = false;
             }
             self.schema.set(id, ty);
+            if let Some(message) = self.schema.messages.get(&atomic).cloned() {
+                self.schema.messages.insert(id, message);
+            }
         }
     }
 
@@ -230,8 +264,16 @@ impl<'a> Parser<'a> {
 /// Structs nest at most two deep by inlining; the limit keeps a damaged table from being followed forever.
 const MAX_INLINE_DEPTH: usize = 8;
 
-fn check_number(number: &str) -> Option<()> {
-    (number == "-" || number.parse::<u32>().is_ok()).then_some(())
+/// Go's JSON has the zero value of a field if that is also its default, except of these: their source gives
+/// the default by name and still leaves the field out.
+fn is_left_out(object: &str, field: &str) -> bool {
+    const LEFT_OUT: [(&str, &str); 3] = [
+        ("LocalObjectReference", "name"),
+        ("ReplicationControllerSpec", "minReadySeconds"),
+        ("ScaleSpec", "replicas"),
+    ];
+    let object = object.rsplit('.').next().unwrap_or_default();
+    LEFT_OUT.contains(&(object, field))
 }
 
 fn field<'a>(name: &str, ty: TypeId, words: impl Iterator<Item = &'a str>) -> Option<Field> {

@@ -11,6 +11,7 @@
 mod builtin;
 mod coerce;
 pub(crate) mod openapi;
+pub(crate) mod protobuf;
 mod quantity;
 mod times;
 
@@ -29,6 +30,9 @@ pub(crate) struct Schema {
     names: HashMap<TypeId, Box<str>>,
     /// `(apiVersion, kind)`, for example `("apps/v1", "Deployment")`.
     roots: HashMap<(Box<str>, Box<str>), TypeId>,
+    /// The protobuf messages of types that are messages of their own, each sorted by number. Only built-in
+    /// kinds have any, and [`Schema::import`] leaves them behind.
+    messages: HashMap<TypeId, Vec<MessageField>>,
 }
 
 /// The place of a type in its [`Schema`].
@@ -102,6 +106,19 @@ pub(crate) struct Field {
     pub(crate) default: Option<Value>,
 }
 
+/// One field of a protobuf message, which is not always a field in JSON.
+#[derive(Clone, Debug)]
+pub(crate) struct MessageField {
+    pub(crate) number: u32,
+    /// The name in JSON; none for a struct whose fields JSON shows as fields of the outer one.
+    pub(crate) name: Option<&'static str>,
+    pub(crate) ty: TypeId,
+    /// A Go pointer: absent and zero are different values.
+    pub(crate) pointer: bool,
+    /// JSON shows the zero value too: the field is a pointer, or Go never leaves it out.
+    pub(crate) shows_zero: bool,
+}
+
 /// The strategic-merge-patch directives of a field.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Strategy {
@@ -142,6 +159,12 @@ impl Schema {
     /// Names a type that is not a struct, for example `io.k8s.api.core.v1.Protocol`.
     pub(crate) fn set_name(&mut self, id: TypeId, name: &str) {
         self.names.insert(id, name.into());
+    }
+
+    /// Says what the protobuf message of a type is.
+    fn set_message(&mut self, id: TypeId, mut fields: Vec<MessageField>) {
+        fields.sort_by_key(|field| field.number);
+        self.messages.insert(id, fields);
     }
 
     /// Names the type of a kind.
@@ -223,6 +246,11 @@ impl<'a> TypeRef<'a> {
         let Type::Object(object) = self.ty() else { return None };
         let at = object.fields.binary_search_by(|field| (*field.name).cmp(name)).ok()?;
         Some(&object.fields[at])
+    }
+
+    /// The fields of the protobuf message, sorted by number; empty for a type that is no message.
+    pub(crate) fn message(self) -> &'a [MessageField] {
+        self.schema.messages.get(&self.id).map_or(&[], Vec::as_slice)
     }
 
     /// The type below `name`: of a struct's field or of a map's values.

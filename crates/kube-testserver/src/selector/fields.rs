@@ -47,11 +47,6 @@ impl FieldSelector {
         self.0.is_empty()
     }
 
-    /// The only name that can match, if the selector demands one: lets access rules see a name.
-    pub(crate) fn required_name(&self) -> Option<&str> {
-        self.0.iter().find(|term| term.equal && term.field == Field::Name).map(|term| term.value.as_str())
-    }
-
     pub(crate) fn matches(&self, object: &Stored) -> bool {
         self.0.iter().all(|term| {
             let value = match term.field {
@@ -117,7 +112,9 @@ mod tests {
     #[test]
     fn only_known_fields_are_accepted() {
         let pods = [Box::from("spec.nodeName"), Box::from("status.phase")];
-        assert!(FieldSelector::parse("spec.nodeName=a,status.phase!=Running,metadata.name==x", &pods).is_ok());
+        assert!(
+            FieldSelector::parse("spec.nodeName=a,status.phase!=Running,metadata.name==x", &pods).is_ok()
+        );
         assert_eq!(
             FieldSelector::parse("spec.foo=a", &pods).unwrap_err(),
             "field label not supported: spec.foo"
@@ -129,7 +126,7 @@ mod tests {
     #[test]
     fn values_may_hold_escaped_separators() {
         let parsed = FieldSelector::parse(r"metadata.name=a\,b\=c\\d", &[]).unwrap();
-        assert_eq!(parsed.required_name(), Some(r"a,b=c\d"));
+        assert_eq!(parsed.0[0].value, r"a,b=c\d");
         assert!(FieldSelector::parse(r"metadata.name=a=b", &[]).is_err());
         assert!(FieldSelector::parse(r"metadata.name=a\x", &[]).is_err());
     }

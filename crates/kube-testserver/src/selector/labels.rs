@@ -192,10 +192,7 @@ impl<'a> Parser<'a> {
             Token::Word("in") => Operator::In(self.values()?),
             Token::Word("notin") => Operator::NotIn(self.values()?),
             other => {
-                return Err(format!(
-                    "found '{}', expected: in, notin, =, ==, !=, gt, lt",
-                    other.text()
-                ));
+                return Err(format!("found '{}', expected: in, notin, =, ==, !=, gt, lt", other.text()));
             }
         })
     }
@@ -215,7 +212,9 @@ impl<'a> Parser<'a> {
     fn bound(&mut self) -> Result<i64, String> {
         let word = self.value()?;
         word.parse().map_err(|_| {
-            format!("values[0]: Invalid value: \"{word}\": for 'Gt', 'Lt' operators, the value must be an integer")
+            format!(
+                "values[0]: Invalid value: \"{word}\": for 'Gt', 'Lt' operators, the value must be an integer"
+            )
         })
     }
 
@@ -274,14 +273,34 @@ mod tests {
     fn every_operator_selects_as_kubernetes_does() {
         let web = [("app", "web"), ("tier", "front"), ("weight", "5")];
         for yes in [
-            "", "app", "app=web", "app==web", " app = web , tier!=back", "app in (web, api)", "tier notin (back)",
-            "!gone", "gone!=x", "gone notin (x)", "weight>4", "weight<6", "app,tier=front",
+            "",
+            "app",
+            "app=web",
+            "app==web",
+            " app = web , tier!=back",
+            "app in (web, api)",
+            "tier notin (back)",
+            "!gone",
+            "gone!=x",
+            "gone notin (x)",
+            "weight>4",
+            "weight<6",
+            "app,tier=front",
         ] {
             assert!(selects(yes, &web), "{yes}");
         }
         for no in [
-            "gone", "app=api", "app!=web", "app in (api)", "app notin (web)", "!app", "weight>5", "weight<5",
-            "app>1", "app=", "app in ()",
+            "gone",
+            "app=api",
+            "app!=web",
+            "app in (api)",
+            "app notin (web)",
+            "!app",
+            "weight>5",
+            "weight<5",
+            "app>1",
+            "app=",
+            "app in ()",
         ] {
             assert!(!selects(no, &web), "{no}");
         }
@@ -291,7 +310,9 @@ mod tests {
 
     #[test]
     fn bad_selectors_say_what_was_expected() {
-        for bad in ["a=b c", "=b", "a in b", "a in (b", "a,,b", "a=b=c", "-a=b", "a=-b", "a>x", "a/b/c=d", "!", "a b"] {
+        for bad in [
+            "a=b c", "=b", "a in b", "a in (b", "a,,b", "a=b=c", "-a=b", "a=-b", "a>x", "a/b/c=d", "!", "a b",
+        ] {
             assert!(LabelSelector::parse(bad).is_err(), "{bad}");
         }
     }

@@ -117,7 +117,8 @@ impl TestServer {
         let all = Selector::default();
         let query = PageQuery { namespace: "", selector: &all, at: None, after: None, limit: None };
         // The present is always there to be listed.
-        let items = self.cluster.store.page(resource.table, &query).map(|page| page.items).unwrap_or_default();
+        let items =
+            self.cluster.store.page(resource.table, &query).map(|page| page.items).unwrap_or_default();
         Ok(items.iter().map(|stored| live_object(&resource, stored)).collect())
     }
 
@@ -228,10 +229,11 @@ fn parse(yaml: &str) -> Result<Vec<Value>, SeedError> {
 
 fn find(cluster: &Cluster, api_version: &str, kind: &str) -> Result<Arc<Resource>, SeedError> {
     let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-    cluster.catalog().find_kind(group, version, kind).cloned().ok_or_else(|| SeedError::UnknownKind {
-        api_version: api_version.to_owned(),
-        kind: kind.to_owned(),
-    })
+    cluster
+        .catalog()
+        .find_kind(group, version, kind)
+        .cloned()
+        .ok_or_else(|| SeedError::UnknownKind { api_version: api_version.to_owned(), kind: kind.to_owned() })
 }
 
 fn refuse(kind: &str, name: &str, error: &ApiError) -> SeedError {

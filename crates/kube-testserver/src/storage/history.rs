@@ -109,7 +109,12 @@ impl History {
         if version < self.forgotten {
             return Err(TooOld { oldest: self.forgotten });
         }
-        Ok(self.changes.iter().rev().map(|change| &**change).take_while(move |change| change.version > version))
+        Ok(self
+            .changes
+            .iter()
+            .rev()
+            .map(|change| &**change)
+            .take_while(move |change| change.version > version))
     }
 
     pub(super) fn compact(&mut self, version: u64) {

@@ -135,7 +135,12 @@ impl Store {
     }
 
     /// The object as it was at an earlier version.
-    pub(crate) fn get_at(&self, table: TableId, key: &str, version: u64) -> Result<Option<Arc<Stored>>, TooOld> {
+    pub(crate) fn get_at(
+        &self,
+        table: TableId,
+        key: &str,
+        version: u64,
+    ) -> Result<Option<Arc<Stored>>, TooOld> {
         let inner = self.inner.read();
         let target = inner.table(table);
         let mut found = target.objects.get(key);
@@ -175,7 +180,12 @@ impl Store {
     }
 
     /// Removes an object whose last state is the draft.
-    pub(crate) fn remove_as(&self, table: TableId, draft: Draft, expect: Expect) -> Result<Arc<Stored>, Mismatch> {
+    pub(crate) fn remove_as(
+        &self,
+        table: TableId,
+        draft: Draft,
+        expect: Expect,
+    ) -> Result<Arc<Stored>, Mismatch> {
         let key = Arc::clone(&draft.key);
         self.remove_with(table, &key, expect, |_, version| Stored::encode(draft, version))
     }

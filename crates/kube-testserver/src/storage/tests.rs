@@ -73,7 +73,9 @@ fn a_list_at_an_older_version_shows_what_was_there() {
         let page = store.page(table, &everything(&all)).unwrap();
         states.push((page.version, shown(&page)));
     };
-    for (step, key) in ["a/x", "b/x", "a/y", "a/x", "-", "b/x", "c/z", "a/y", "-", "a/x"].into_iter().enumerate() {
+    for (step, key) in
+        ["a/x", "b/x", "a/y", "a/x", "-", "b/x", "c/z", "a/y", "-", "a/x"].into_iter().enumerate()
+    {
         match key {
             "-" => remove(&store, table, if step == 4 { "a/x" } else { "b/x" }),
             key => write(&store, table, key, step as i64),
@@ -104,7 +106,8 @@ fn pages_are_consistent_while_objects_come_and_go() {
     write(&store, table, "a/55", 55);
     write(&store, table, "a/7", 77);
     let after = first.items.last().unwrap().key().to_string();
-    let query = PageQuery { at: Some(first.version), after: Some(&after), limit: Some(100), ..everything(&all) };
+    let query =
+        PageQuery { at: Some(first.version), after: Some(&after), limit: Some(100), ..everything(&all) };
     let rest = store.page(table, &query).unwrap();
     assert_eq!(shown(&rest), ["a/4=4", "a/5=5", "a/6=6", "a/7=7", "a/8=8", "a/9=9"]);
     assert_eq!(rest.remaining, None);

@@ -8,7 +8,7 @@ const DAY: i64 = 24 * HOUR;
 const YEAR: i64 = 365 * DAY;
 
 /// How long ago something happened; `<unknown>` if it is not known when.
-pub(crate) fn age(now: Timestamp, then: Option<Timestamp>) -> String {
+pub(super) fn age(now: Timestamp, then: Option<Timestamp>) -> String {
     match then {
         Some(then) => duration(seconds_between(then, now)),
         None => "<unknown>".to_owned(),

@@ -1,4 +1,5 @@
-//! Reads the parts of objects that cells are made of. Whatever is absent reads as empty.
+//! Reads the parts of objects that cells are made of. Whatever is absent reads as empty; where the real
+//! server would have filled in a default, the columns name it.
 
 use std::fmt::Display;
 

@@ -75,7 +75,7 @@ fn node_address<'v>(node: &'v Value, ty: &str) -> &'v str {
 pub(super) const NAMESPACES: &[Column] = &[
     NAME,
     string("Status", "Whether the namespace is in use or going away.", |namespace, _| {
-        json!(text(namespace, "/status/phase"))
+        json!(text_or(namespace, "/status/phase", "Active"))
     }),
     AGE,
 ];
@@ -90,7 +90,7 @@ pub(super) const CONFIG_MAPS: &[Column] = &[
 
 pub(super) const SECRETS: &[Column] = &[
     NAME,
-    string("Type", "What the secret is for.", |object, _| json!(text(object, "/type"))),
+    string("Type", "What the secret is for.", |object, _| json!(text_or(object, "/type", "Opaque"))),
     string("Data", "How many entries there are.", |object, _| json!(count(object, "/data"))),
     AGE,
 ];

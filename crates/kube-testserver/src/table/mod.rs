@@ -16,8 +16,6 @@ mod scaling;
 mod storage;
 mod workloads;
 
-pub(crate) use age::age;
-
 use jiff::Timestamp;
 use serde_json::{Value, json};
 

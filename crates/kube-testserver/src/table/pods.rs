@@ -71,7 +71,7 @@ impl Restarts {
 
 impl Summary {
     fn of(pod: &Value, now: Timestamp) -> Self {
-        let phase = text(pod, "/status/phase");
+        let phase = text_or(pod, "/status/phase", "Pending");
         let mut status = text_or(pod, "/status/reason", phase).to_owned();
         if condition(pod, "PodScheduled").is_some_and(|one| one["reason"] == "SchedulingGated") {
             "SchedulingGated".clone_into(&mut status);

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::age::age;
 use super::cell::{
-    NONE, UNKNOWN, UNSET, at, first_of, flag, is_deleted, join, list, number, or, plain, text, time,
+    NONE, UNKNOWN, at, first_of, flag, is_deleted, join, list, number, or, plain, text, text_or, time,
 };
 use super::column::{AGE, Column, NAME, boolean, integer, string};
 
@@ -33,7 +33,7 @@ pub(super) const AUTOSCALERS: &[Column] = &[
     }),
     string("Targets", "What is measured, and what it should be.", |scaler, _| json!(targets(scaler))),
     string("MinPods", "The smallest number of pods.", |scaler, _| {
-        json!(or(&plain(at(scaler, "/spec/minReplicas")), UNSET))
+        json!(or(&plain(at(scaler, "/spec/minReplicas")), "1"))
     }),
     string("MaxPods", "The largest number of pods.", |scaler, _| json!(number(scaler, "/spec/maxReplicas"))),
     string("Replicas", "How many pods there are.", |scaler, _| {
@@ -126,7 +126,7 @@ pub(super) const PRIORITY_CLASSES: &[Column] = &[
     }),
     AGE,
     string("PreemptionPolicy", "Whether other pods are evicted to make room.", |class, _| {
-        json!(text(class, "/preemptionPolicy"))
+        json!(text_or(class, "/preemptionPolicy", "PreemptLowerPriority"))
     }),
 ];
 

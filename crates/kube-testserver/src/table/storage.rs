@@ -2,14 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::cell::{
-    NONE, UNSET, annotation, at, count, flag, is_deleted, join, list, or, plain, text, text_or,
-};
+use super::cell::{UNSET, annotation, at, count, flag, is_deleted, join, list, or, plain, text, text_or};
 use super::column::{AGE, Column, NAME, boolean, integer, string};
 
 const VOLUME_MODE: Column =
     string("VolumeMode", "Whether the volume is a file system or a device.", |object, _| {
-        json!(text_or(object, "/spec/volumeMode", UNSET))
+        json!(text_or(object, "/spec/volumeMode", "Filesystem"))
     })
     .wide();
 const STORAGE_CLASS: Column = string("StorageClass", "The storage class.", |object, _| {
@@ -21,7 +19,7 @@ const ATTRIBUTES_CLASS: Column =
         json!(at(object, "/spec/volumeAttributesClassName").as_str().unwrap_or(UNSET))
     });
 const STATUS: Column = string("Status", "Whether the object is bound, free, or going away.", |object, _| {
-    json!(if is_deleted(object) { "Terminating" } else { text(object, "/status/phase") })
+    json!(if is_deleted(object) { "Terminating" } else { text_or(object, "/status/phase", "Pending") })
 });
 
 pub(super) const VOLUMES: &[Column] = &[
@@ -33,7 +31,7 @@ pub(super) const VOLUMES: &[Column] = &[
         json!(access_modes(list(volume, "/spec/accessModes")))
     }),
     string("Reclaim Policy", "What happens when the claim is gone.", |volume, _| {
-        json!(text(volume, "/spec/persistentVolumeReclaimPolicy"))
+        json!(text_or(volume, "/spec/persistentVolumeReclaimPolicy", "Retain"))
     }),
     STATUS,
     string("Claim", "The claim that has the volume.", |volume, _| {
@@ -161,7 +159,7 @@ pub(super) const CSI_DRIVERS: &[Column] = &[
         json!(flag(driver, "/spec/requiresRepublish"))
     }),
     string("Modes", "How long volumes live.", |driver, _| {
-        json!(or(&join(list(driver, "/spec/volumeLifecycleModes").iter().map(plain), ","), NONE))
+        json!(or(&join(list(driver, "/spec/volumeLifecycleModes").iter().map(plain), ","), "Persistent"))
     }),
     AGE,
 ];
@@ -201,7 +199,7 @@ mod tests {
             "status": {"phase": "Bound", "capacity": {"storage": "10Gi"}, "accessModes": ["ReadWriteOnce"]}});
         assert_eq!(
             json!(columns_for("", "persistentvolumeclaims", None).cells(&claim, NOW)),
-            json!(["c", "Bound", "v", "10Gi", "RWO", "fast", "<unset>", "<unknown>", "<unset>"])
+            json!(["c", "Bound", "v", "10Gi", "RWO", "fast", "<unset>", "<unknown>", "Filesystem"])
         );
     }
 }

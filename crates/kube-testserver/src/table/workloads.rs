@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::age::{age, duration, seconds_between};
 use super::cell::{
-    NONE, age_at, at, condition_is_true, count, each, is_deleted, labels, list, number, replicas, selector,
-    text, text_or, time,
+    NONE, at, condition_is_true, count, each, is_deleted, labels, list, number, replicas, selector, text,
+    text_or, time,
 };
 use super::column::{AGE, Column, NAME, boolean, integer, string};
 
@@ -139,8 +139,7 @@ pub(super) const CRON_JOBS: &[Column] = &[
     boolean("Suspend", "Whether no jobs are started for now.", |object, _| {
         json!(match at(object, "/spec/suspend").as_bool() {
             Some(true) => "True",
-            Some(false) => "False",
-            None => super::cell::UNSET,
+            Some(false) | None => "False",
         })
     }),
     integer("Active", "How many jobs are running.", |object, _| json!(count(object, "/status/active"))),

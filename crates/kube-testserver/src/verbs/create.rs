@@ -19,6 +19,9 @@ use crate::storage::{Draft, Expect, Stored, object_key};
 /// How often a generated name is drawn again when it is taken.
 const GENERATE_NAME_TRIES: usize = 8;
 
+/// A new object, and what a client should be warned of.
+pub(crate) type Created = (Arc<Stored>, Vec<String>);
+
 pub(crate) fn create(call: &Call) -> Result<Response<Body>, ApiError> {
     let options = WriteOptions::of(call, "CreateOptions")?;
     let object = decode::object(&call.resource, &call.content_type, &call.body)?;
@@ -33,7 +36,7 @@ pub(crate) fn create_object(
     namespace: &str,
     object: Value,
     options: &WriteOptions,
-) -> Result<(Arc<Stored>, Vec<String>), ApiError> {
+) -> Result<Created, ApiError> {
     store_new(cluster, resource, namespace, object, options, false)
 }
 
@@ -44,7 +47,7 @@ pub(super) fn create_owned(
     namespace: &str,
     object: Value,
     options: &WriteOptions,
-) -> Result<(Arc<Stored>, Vec<String>), ApiError> {
+) -> Result<Created, ApiError> {
     store_new(cluster, resource, namespace, object, options, true)
 }
 
@@ -55,16 +58,17 @@ fn store_new(
     mut object: Value,
     options: &WriteOptions,
     owned: bool,
-) -> Result<(Arc<Stored>, Vec<String>), ApiError> {
+) -> Result<Created, ApiError> {
     place(resource, namespace, &mut object)?;
     if !matches!(metadata::text(&object, "resourceVersion"), "" | "0") {
         return Err(ApiError::new(500, "", "resourceVersion should not be set on objects to be created"));
     }
-    let warnings = decode::conform(resource, &mut object, options)?;
+    let mut warnings = decode::conform(resource, &mut object, options)?;
     if resource.namespaced {
         check_namespace(cluster, resource, namespace, &object)?;
     }
-    let generated = metadata::text(&object, "name").is_empty() && !metadata::text(&object, "generateName").is_empty();
+    let generated =
+        metadata::text(&object, "name").is_empty() && !metadata::text(&object, "generateName").is_empty();
     set_system_fields(cluster, resource, &mut object);
     rules::before_create(cluster, resource, options.endpoint, &mut object)?;
     for _ in 0..GENERATE_NAME_TRIES {
@@ -73,7 +77,10 @@ fn store_new(
             generate_name(cluster, &mut object);
         }
         match insert(cluster, resource, namespace, object, options, owned)? {
-            Some(stored) => return Ok((stored, warnings)),
+            Some((stored, more)) => {
+                warnings.extend(more);
+                return Ok((stored, warnings));
+            }
             None if generated => {}
             None => break,
         }
@@ -89,7 +96,7 @@ fn insert(
     mut object: Value,
     options: &WriteOptions,
     owned: bool,
-) -> Result<Option<Arc<Stored>>, ApiError> {
+) -> Result<Option<Created>, ApiError> {
     let mut causes = metadata::problems(resource, &object);
     causes.extend(decode::violations(resource, &object));
     if !causes.is_empty() {
@@ -104,11 +111,12 @@ fn insert(
     let draft = draft(resource, namespace, &name, object);
     if options.dry_run {
         let exists = cluster.store.get(resource.table, &draft.key).is_some();
-        return Ok((!exists).then(|| Arc::new(Stored::preview(draft, None))));
+        return Ok((!exists).then(|| (Arc::new(Stored::preview(draft, None)), prepared.warnings())));
     }
     let Ok(stored) = cluster.store.put(resource.table, draft, expected) else { return Ok(None) };
+    let warnings = prepared.warnings();
     prepared.commit(cluster);
-    Ok(Some(stored))
+    Ok(Some((stored, warnings)))
 }
 
 /// Records who wrote what.
@@ -133,7 +141,8 @@ pub(super) fn track(
 /// An object, ready for the store.
 pub(super) fn draft(resource: &Resource, namespace: &str, name: &str, object: Value) -> Draft {
     let custom = resource.custom.as_ref().and_then(|(definition, _)| definition.storage_version());
-    let custom_fields = custom.map(|stored| stored.selectable.iter().map(|field| field.value(&object)).collect());
+    let custom_fields =
+        custom.map(|stored| stored.selectable.iter().map(|field| field.value(&object)).collect());
     let mut object = match object {
         Value::Object(object) => object,
         _ => serde_json::Map::new(),
@@ -173,7 +182,8 @@ fn check_namespace(
     let Some(found) = cluster.store.get(namespaces.table, &object_key("", namespace)) else {
         if cluster.options.create_namespaces {
             let home = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}});
-            let made = create_object(cluster, &namespaces, "", home, &WriteOptions::internal("kube-testserver"));
+            let made =
+                create_object(cluster, &namespaces, "", home, &WriteOptions::internal("kube-testserver"));
             return match made {
                 Err(error) if error.reason != "AlreadyExists" => Err(error),
                 _ => Ok(()),
@@ -184,7 +194,8 @@ fn check_namespace(
     };
     // Looking at the text saves parsing the namespace for each object in it.
     if memchr_text(found.text(), b"\"deletionTimestamp\"") {
-        let why = format!("unable to create new content in namespace {namespace} because it is being terminated");
+        let why =
+            format!("unable to create new content in namespace {namespace} because it is being terminated");
         let mut error = ApiError::forbidden(resource.about(), metadata::text(object, "name"), &why);
         if let Some(details) = &mut error.details {
             details.causes.push(crate::status::Cause {
@@ -204,7 +215,9 @@ fn memchr_text(text: &[u8], wanted: &[u8]) -> bool {
 
 fn set_system_fields(cluster: &Cluster, resource: &Resource, object: &mut Value) {
     let metadata = metadata::of(object);
-    for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion", "generation"] {
+    for field in
+        ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion", "generation"]
+    {
         metadata.remove(field);
     }
     metadata.insert("uid".to_owned(), json!(cluster.random.uuid()));

@@ -2,20 +2,29 @@
 
 use serde_json::Value;
 
-use super::{FieldValidation, WriteOptions};
+use super::{Endpoint, FieldValidation, WriteOptions};
+use crate::crd::Version;
 use crate::kinds::Resource;
 use crate::schema;
-use crate::status::{Cause, ApiError};
+use crate::status::{ApiError, Cause};
 
 /// The media types that a body may have.
 const BODY_TYPES: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
+
+/// The media types of custom resources, whose fields have no numbers.
+const CUSTOM_BODY_TYPES: &str = "application/json, application/yaml";
+
+const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 
 /// How much of an unreadable body an error quotes.
 const QUOTED_BYTES: usize = 30;
 
 /// Reads the object in a request's body and checks that it says it is of this kind.
 pub(crate) fn object(resource: &Resource, content_type: &str, body: &[u8]) -> Result<Value, ApiError> {
-    let mut value = parse(&resource.kind, content_type, body)?;
+    if resource.custom.is_some() && media_type(content_type) == PROTOBUF {
+        return Err(ApiError::unsupported_media_type(CUSTOM_BODY_TYPES));
+    }
+    let mut value = parse_as(&resource.api_version(), &resource.kind, content_type, body)?;
     if value.is_null() && resource.custom.is_none() {
         value = Value::Object(serde_json::Map::new());
     }
@@ -23,9 +32,12 @@ pub(crate) fn object(resource: &Resource, content_type: &str, body: &[u8]) -> Re
     Ok(value)
 }
 
-/// Reads JSON or YAML, by the content type.
+/// Reads JSON, YAML or protobuf, by the content type.
 pub(crate) fn parse(kind: &str, content_type: &str, body: &[u8]) -> Result<Value, ApiError> {
-    let media_type = content_type.split(';').next().unwrap_or("").trim();
+    parse_as("v1", kind, content_type, body)
+}
+
+fn parse_as(api_version: &str, kind: &str, content_type: &str, body: &[u8]) -> Result<Value, ApiError> {
     let unrecognized = |why: &str| {
         ApiError::bad_request(format!(
             "the object provided is unrecognized (must be of type {kind}): couldn't get version/kind; json parse \
@@ -33,7 +45,7 @@ pub(crate) fn parse(kind: &str, content_type: &str, body: &[u8]) -> Result<Value
             quoted(body)
         ))
     };
-    match media_type {
+    match media_type(content_type) {
         "" | "application/json" | "*/*" => {
             serde_json::from_slice(body).map_err(|error| unrecognized(&error.to_string()))
         }
@@ -41,8 +53,29 @@ pub(crate) fn parse(kind: &str, content_type: &str, body: &[u8]) -> Result<Value
             let text = std::str::from_utf8(body).map_err(|error| unrecognized(&error.to_string()))?;
             serde_saphyr::from_str(text).map_err(|error| unrecognized(&error.to_string()))
         }
+        PROTOBUF => schema::protobuf::decode(body, (api_version, kind)).map_err(|error| {
+            // Options are not converted to another version, so the server does not say from what to what.
+            if kind == "DeleteOptions" {
+                return ApiError::bad_request(error.to_string());
+            }
+            ApiError::bad_request(match &error.object {
+                Some((api_version, said)) => {
+                    let version = api_version.rsplit('/').next().unwrap_or_default();
+                    format!("{said} in version \"{version}\" cannot be handled as a {kind}: {error}")
+                }
+                None => format!(
+                    "the object provided is unrecognized (must be of type {kind}): {error} ({})",
+                    quoted(body)
+                ),
+            })
+        }),
         _ => Err(ApiError::unsupported_media_type(BODY_TYPES)),
     }
+}
+
+/// A content type without its parameters.
+fn media_type(content_type: &str) -> &str {
+    content_type.split(';').next().unwrap_or("").trim()
 }
 
 /// Drops, completes and checks what the kind says about an object; returns warnings.
@@ -52,9 +85,9 @@ pub(crate) fn conform(
     options: &WriteOptions,
 ) -> Result<Vec<String>, ApiError> {
     let unknown = match &resource.custom {
-        Some((definition, at)) => {
+        Some(_) => {
             let mut unknown = Vec::new();
-            if let Some(version) = definition.versions.get(*at) {
+            if let Some(version) = custom_version(resource) {
                 unknown = version.prune(object);
                 version.default(object);
             }
@@ -82,12 +115,29 @@ pub(crate) fn conform(
     }
 }
 
-/// What the kind's own schema finds wrong; built-in kinds are checked by type only.
+/// What the kind's own schema finds wrong with a new object; built-in kinds are checked by type only.
 pub(crate) fn violations(resource: &Resource, object: &Value) -> Vec<Cause> {
-    match &resource.custom {
-        Some((definition, at)) => definition.versions.get(*at).map(|v| v.validate(object)).unwrap_or_default(),
-        None => Vec::new(),
+    custom_version(resource).map(|version| version.validate(object)).unwrap_or_default()
+}
+
+/// What the kind's own schema finds wrong with a change; what was wrong before and is unchanged is let be.
+pub(crate) fn update_violations(
+    resource: &Resource,
+    endpoint: Endpoint,
+    object: &Value,
+    old: &Value,
+) -> Vec<Cause> {
+    let Some(version) = custom_version(resource) else { return Vec::new() };
+    match endpoint {
+        Endpoint::Status => version.validate_status(object, old),
+        _ => version.validate_update(object, old),
     }
+}
+
+/// The version of the definition that a custom resource is served in.
+fn custom_version(resource: &Resource) -> Option<&Version> {
+    let (definition, at) = resource.custom.as_ref()?;
+    definition.versions.get(*at)
 }
 
 fn cannot_be_handled(resource: &Resource, why: &str) -> ApiError {
@@ -135,7 +185,9 @@ fn check_type(resource: &Resource, value: &mut Value, body: &[u8]) -> Result<(),
             let target = if resource.group.is_empty() { "core" } else { short_group(&resource.group) };
             format!("converting ({version}.{kind}) to ({target}.{}): unknown conversion", resource.kind)
         } else {
-            format!("no kind \"{kind}\" is registered for version \"{api_version}\" in scheme \"pkg/runtime/scheme.go:111\"")
+            format!(
+                "no kind \"{kind}\" is registered for version \"{api_version}\" in scheme \"pkg/runtime/scheme.go:111\""
+            )
         };
         return Err(ApiError::bad_request(format!(
             "{kind} in version \"{version}\" cannot be handled as a {}: {why}",
@@ -143,9 +195,14 @@ fn check_type(resource: &Resource, value: &mut Value, body: &[u8]) -> Result<(),
         )));
     }
     if !same_kind {
-        let cause = Cause::invalid("kind", &Value::String(kind.clone()), &format!("must be {}", resource.kind));
+        let cause =
+            Cause::invalid("kind", &Value::String(kind.clone()), &format!("must be {}", resource.kind));
         let name = object.get("metadata").and_then(|m| m.get("name")).and_then(Value::as_str).unwrap_or("");
-        return Err(ApiError::invalid(crate::status::About { kind: &kind, ..resource.about() }, name, vec![cause]));
+        return Err(ApiError::invalid(
+            crate::status::About { kind: &kind, ..resource.about() },
+            name,
+            vec![cause],
+        ));
     }
     if !api_version.is_empty() && api_version != expected {
         if group != &*resource.group && !kind.is_empty() && resource.custom.is_none() {

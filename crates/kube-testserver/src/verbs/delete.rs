@@ -58,14 +58,15 @@ impl DeleteOptions {
             return Self::from_query(&call.query);
         }
         let content_type = call.content_type.as_str();
-        let value = decode::parse("DeleteOptions", content_type, &call.body).map_err(|error| {
-            match error.message.split_once("couldn't get version/kind") {
-                Some((_, rest)) => {
-                    let rest = rest.rsplit_once(" (").map_or(rest, |(rest, _)| rest);
-                    ApiError::bad_request(format!("couldn't get version/kind{rest}"))
-                }
-                None => error,
+        let value = decode::parse("DeleteOptions", content_type, &call.body).map_err(|error| match error
+            .message
+            .split_once("couldn't get version/kind")
+        {
+            Some((_, rest)) => {
+                let rest = rest.rsplit_once(" (").map_or(rest, |(rest, _)| rest);
+                ApiError::bad_request(format!("couldn't get version/kind{rest}"))
             }
+            None => error,
         })?;
         let text = |field: &str| value.get(field).and_then(Value::as_str);
         let (kind, version) = (text("kind").unwrap_or("DeleteOptions"), text("apiVersion").unwrap_or("v1"));
@@ -77,18 +78,30 @@ impl DeleteOptions {
         let dry_run = match value.get("dryRun") {
             Some(Value::Array(list)) if !list.is_empty() => {
                 if list.iter().any(|entry| entry != "All") {
-                    let message = format!("Unsupported value: {}: supported values: \"All\"", Value::Array(list.clone()));
-                    return Err(invalid_options("DeleteOptions", "FieldValueNotSupported", "dryRun", &message));
+                    let message = format!(
+                        "Unsupported value: {}: supported values: \"All\"",
+                        Value::Array(list.clone())
+                    );
+                    return Err(invalid_options(
+                        "DeleteOptions",
+                        "FieldValueNotSupported",
+                        "dryRun",
+                        &message,
+                    ));
                 }
                 true
             }
             _ => false,
         };
-        let precondition =
-            |field: &str| value.pointer(&format!("/preconditions/{field}")).and_then(Value::as_str).map(str::to_owned);
+        let precondition = |field: &str| {
+            value.pointer(&format!("/preconditions/{field}")).and_then(Value::as_str).map(str::to_owned)
+        };
         Ok(Self {
             grace_period_seconds: value.get("gracePeriodSeconds").and_then(Value::as_i64),
-            propagation: propagation(text("propagationPolicy"), value.get("orphanDependents").and_then(Value::as_bool))?,
+            propagation: propagation(
+                text("propagationPolicy"),
+                value.get("orphanDependents").and_then(Value::as_bool),
+            )?,
             uid: precondition("uid"),
             version: precondition("resourceVersion"),
             dry_run,
@@ -141,8 +154,13 @@ pub(crate) fn delete_collection(call: &Call) -> Result<Response<Body>, ApiError>
     let options = DeleteOptions::of(call)?;
     let list = ListOptions::parse(&call.query)?;
     let selector = parse_selector(&call.resource, &list)?;
-    let query =
-        PageQuery { namespace: &call.namespace, selector: &selector, at: None, after: None, limit: list.limit };
+    let query = PageQuery {
+        namespace: &call.namespace,
+        selector: &selector,
+        at: None,
+        after: None,
+        limit: list.limit,
+    };
     let page = call
         .cluster
         .store
@@ -251,7 +269,8 @@ fn check_preconditions(
 fn mark(cluster: &Cluster, resource: &Resource, object: &mut Value, options: &DeleteOptions) {
     let grace = grace_period(resource, object, options);
     let already = metadata::is_deleting(object);
-    let old_grace = object.pointer("/metadata/deletionGracePeriodSeconds").and_then(Value::as_i64).unwrap_or(0);
+    let old_grace =
+        object.pointer("/metadata/deletionGracePeriodSeconds").and_then(Value::as_i64).unwrap_or(0);
     if resource.is("", "namespaces") && object.get("status").is_some() {
         object["status"]["phase"] = json!("Terminating");
     }

@@ -47,7 +47,11 @@ pub(crate) fn is_deleting(object: &Value) -> bool {
 }
 
 pub(crate) fn generation(object: &Value) -> i64 {
-    object.get("metadata").and_then(|metadata| metadata.get("generation")).and_then(Value::as_i64).unwrap_or(0)
+    object
+        .get("metadata")
+        .and_then(|metadata| metadata.get("generation"))
+        .and_then(Value::as_i64)
+        .unwrap_or(0)
 }
 
 /// What is wrong with an object's metadata.
@@ -59,13 +63,19 @@ pub(crate) fn problems(resource: &Resource, object: &Value) -> Vec<Cause> {
         // The generated part is yet to come, so a trailing dash is fine.
         let stem = generate_name.trim_end_matches('-');
         let value = Value::String(generate_name.to_owned());
-        causes.extend(name_problems(resource, stem).iter().map(|why| Cause::invalid("metadata.generateName", &value, why)));
+        causes.extend(
+            name_problems(resource, stem)
+                .iter()
+                .map(|why| Cause::invalid("metadata.generateName", &value, why)),
+        );
     }
     if name.is_empty() {
         causes.push(Cause::required("metadata.name", "name or generateName is required"));
     } else {
         let value = Value::String(name.to_owned());
-        causes.extend(name_problems(resource, name).iter().map(|why| Cause::invalid("metadata.name", &value, why)));
+        causes.extend(
+            name_problems(resource, name).iter().map(|why| Cause::invalid("metadata.name", &value, why)),
+        );
     }
     let Some(Value::Object(metadata)) = object.get("metadata") else { return causes };
     if let Some(Value::Object(labels)) = metadata.get("labels") {
@@ -74,7 +84,9 @@ pub(crate) fn problems(resource: &Resource, object: &Value) -> Vec<Cause> {
             let text = value.as_str().unwrap_or("");
             causes.extend(names::label_value(text).iter().map(|why| invalid(value, why)));
             let key = Value::String(key.clone());
-            causes.extend(names::qualified_name(key.as_str().unwrap_or("")).iter().map(|why| invalid(&key, why)));
+            causes.extend(
+                names::qualified_name(key.as_str().unwrap_or("")).iter().map(|why| invalid(&key, why)),
+            );
         }
     }
     if let Some(Value::Object(annotations)) = metadata.get("annotations") {

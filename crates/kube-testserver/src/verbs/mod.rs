@@ -52,6 +52,12 @@ pub(crate) struct Call {
 }
 
 pub(crate) async fn dispatch(call: Call) -> Result<Response<Body>, ApiError> {
+    let deprecation: Vec<String> = call.resource.deprecation().map(str::to_owned).into_iter().collect();
+    let response = answer(call).await?;
+    Ok(with_warnings(response, &deprecation))
+}
+
+async fn answer(call: Call) -> Result<Response<Body>, ApiError> {
     if !call.subresource.is_empty() && call.subresource != "status" {
         return subresource::dispatch(&call).await;
     }
@@ -122,8 +128,9 @@ impl WriteOptions {
             Some("Ignore") => FieldValidation::Ignore,
             Some("Strict") => FieldValidation::Strict,
             Some(other) => {
-                let message =
-                    format!("Unsupported value: \"{other}\": supported values: \"\", \"Ignore\", \"Strict\", \"Warn\"");
+                let message = format!(
+                    "Unsupported value: \"{other}\": supported values: \"\", \"Ignore\", \"Strict\", \"Warn\""
+                );
                 let reason = "FieldValueNotSupported";
                 return Err(crate::http::invalid_options(kind, reason, "fieldValidation", &message));
             }

@@ -3,15 +3,16 @@
 use http::Response;
 use serde_json::Value;
 
+use super::create::create_owned;
 use super::read::object_reply;
 use super::update::Updated;
-use super::create::create_owned;
 use super::{Call, Change, Endpoint, WriteOptions, metadata, rules, update_object, with_warnings};
 use crate::apply::{self, ApplyError, Manager, Operation};
 use crate::http::{Body, invalid_options};
 use crate::kinds::Resource;
 use crate::patch::{
-    PatchError, decode_merge_patch, decode_strategic_merge_patch, json_patch, merge_patch, strategic_merge_patch,
+    PatchError, decode_merge_patch, decode_strategic_merge_patch, json_patch, merge_patch,
+    strategic_merge_patch,
 };
 use crate::status::{About, ApiError, Cause, Details};
 use crate::storage::object_key;
@@ -67,17 +68,22 @@ pub(crate) fn patch(call: &Call) -> Result<Response<Body>, ApiError> {
 }
 
 /// The object after the patch.
-pub(crate) fn patched(resource: &Resource, kind: PatchType, body: &[u8], live: &Value) -> Result<Value, ApiError> {
+pub(crate) fn patched(
+    resource: &Resource,
+    kind: PatchType,
+    body: &[u8],
+    live: &Value,
+) -> Result<Value, ApiError> {
     if kind == PatchType::Json {
-        return json_patch(live, body).map_err(from_patch);
+        return json_patch(live, body).map_err(|error| from_patch(&error));
     }
     match (kind, resource.type_ref()) {
         (PatchType::Strategic, Some(ty)) => {
-            let patch = decode_strategic_merge_patch(body).map_err(from_patch)?;
-            strategic_merge_patch(live.clone(), patch, ty).map_err(from_patch)
+            let patch = decode_strategic_merge_patch(body).map_err(|error| from_patch(&error))?;
+            strategic_merge_patch(live.clone(), patch, ty).map_err(|error| from_patch(&error))
         }
         _ => {
-            let patch = decode_merge_patch(body).map_err(from_patch)?;
+            let patch = decode_merge_patch(body).map_err(|error| from_patch(&error))?;
             Ok(merge_patch(live.clone(), patch))
         }
     }
@@ -104,7 +110,8 @@ fn apply_patch(call: &Call, options: &WriteOptions, force: bool) -> Result<Updat
         let mut config = config.clone();
         // The version and uid are conditions of the request, not part of what is applied.
         let conditions = ["resourceVersion", "uid"].map(|field| metadata::of(&mut config).remove(field));
-        let mut merged = apply::apply(live, &config, ty, &manager, force, &reset).map_err(from_apply)?;
+        let mut merged =
+            apply::apply(live, &config, ty, &manager, force, &reset).map_err(|error| from_apply(&error))?;
         for (field, value) in ["resourceVersion", "uid"].into_iter().zip(conditions) {
             if let Some(value) = value {
                 metadata::of(&mut merged).insert(field.to_owned(), value);
@@ -122,7 +129,9 @@ fn apply_patch(call: &Call, options: &WriteOptions, force: bool) -> Result<Updat
     }
     let uid = metadata::text(&config, "uid");
     if !uid.is_empty() {
-        let why = format!("uid mismatch: the provided object specified uid {uid}, and no existing object was found");
+        let why = format!(
+            "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+        );
         return Err(ApiError::conflict(resource.about(), &call.name, &why));
     }
     let mut merged = merge(None)?;
@@ -138,7 +147,9 @@ fn applied_config(call: &Call) -> Result<Value, ApiError> {
         Err(_) => {
             let text = String::from_utf8_lossy(&call.body);
             serde_saphyr::from_str(&text).map_err(|error| {
-                ApiError::bad_request(format!("error decoding patch: error converting YAML to JSON: yaml: {error}"))
+                ApiError::bad_request(format!(
+                    "error decoding patch: error converting YAML to JSON: yaml: {error}"
+                ))
             })?
         }
     };
@@ -169,13 +180,13 @@ fn about_patch(kind: PatchType, error: ApiError) -> ApiError {
     ApiError::invalid(nothing, "", vec![cause])
 }
 
-fn from_patch(error: PatchError) -> ApiError {
-    let details = matches!(error, PatchError::Unprocessable(_)).then(Details::default);
+fn from_patch(error: &PatchError) -> ApiError {
+    let details = matches!(error, PatchError::Unprocessable(_)).then(Box::<Details>::default);
     ApiError { details, ..ApiError::new(error.code(), error.reason(), error.to_string()) }
 }
 
-fn from_apply(error: ApplyError) -> ApiError {
+fn from_apply(error: &ApplyError) -> ApiError {
     let causes = error.causes();
-    let details = (!causes.is_empty()).then(|| Details { causes, ..Details::default() });
+    let details = (!causes.is_empty()).then(|| Box::new(Details { causes, ..Details::default() }));
     ApiError { details, ..ApiError::new(error.code(), error.reason(), error.to_string()) }
 }

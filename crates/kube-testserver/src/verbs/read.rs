@@ -32,7 +32,9 @@ pub(crate) async fn find(call: &Call) -> Result<Arc<Stored>, ApiError> {
     let found = match call.plan.stale_by {
         Some(writes) => {
             let at = store.version().saturating_sub(writes).max(1);
-            store.get_at(call.resource.table, &key, at).unwrap_or_else(|_| store.get(call.resource.table, &key))
+            store
+                .get_at(call.resource.table, &key, at)
+                .unwrap_or_else(|_| store.get(call.resource.table, &key))
         }
         None => store.get(call.resource.table, &key),
     };
@@ -70,8 +72,8 @@ pub(crate) async fn list(call: Call) -> Result<Response<Body>, ApiError> {
 
 pub(crate) fn parse_selector(resource: &Resource, options: &ListOptions) -> Result<Selector, ApiError> {
     let labels = LabelSelector::parse(&options.labels).map_err(ApiError::bad_request)?;
-    let fields =
-        FieldSelector::parse(&options.fields, &resource.selectable_labels()).map_err(ApiError::bad_request)?;
+    let fields = FieldSelector::parse(&options.fields, &resource.selectable_labels())
+        .map_err(ApiError::bad_request)?;
     Ok(Selector { labels, fields })
 }
 
@@ -95,11 +97,8 @@ async fn first_page(
     let mut at = None;
     match version {
         None => {}
-        Some(0) => {
-            if call.cluster.options.watch_cache {
-                limit = None;
-            }
-        }
+        Some(0) if call.cluster.options.watch_cache => limit = None,
+        Some(0) => {}
         Some(version) => {
             wait_for(&call.cluster, version).await?;
             // Without a match rule, a limit makes the version exact.
@@ -129,9 +128,7 @@ fn next_page(
     selector: &Selector,
 ) -> Result<(Page, Option<usize>), ApiError> {
     if !options.version.is_empty() && options.version != "0" {
-        return Err(ApiError::bad_request(
-            "specifying resource version is not allowed when using continue",
-        ));
+        return Err(ApiError::bad_request("specifying resource version is not allowed when using continue"));
     }
     let token = Token::decode(&options.continue_token)?;
     let after = token.start.strip_suffix('\0').unwrap_or(&token.start);

@@ -85,7 +85,12 @@ pub(crate) fn before_update(resource: &Resource, endpoint: Endpoint, old: &Value
 }
 
 /// What a client may not change after creation.
-pub(crate) fn forbidden_changes(resource: &Resource, endpoint: Endpoint, old: &Value, new: &Value) -> Vec<Cause> {
+pub(crate) fn forbidden_changes(
+    resource: &Resource,
+    endpoint: Endpoint,
+    old: &Value,
+    new: &Value,
+) -> Vec<Cause> {
     let mut causes = Vec::new();
     if endpoint != Endpoint::Main || resource.custom.is_some() {
         return causes;
@@ -105,7 +110,11 @@ pub(crate) fn forbidden_changes(resource: &Resource, endpoint: Endpoint, old: &V
         ("apps", "deployments" | "replicasets" | "daemonsets") => {
             let (before, after) = (old.pointer("/spec/selector"), new.pointer("/spec/selector"));
             if before != after {
-                causes.push(Cause::invalid("spec.selector", after.unwrap_or(&Value::Null), "field is immutable"));
+                causes.push(Cause::invalid(
+                    "spec.selector",
+                    after.unwrap_or(&Value::Null),
+                    "field is immutable",
+                ));
             }
         }
         _ => {}

@@ -7,7 +7,9 @@ use super::delete::Deleted;
 use super::patch::{PatchType, patched};
 use super::read::{find, object_reply};
 use super::update::{live_object, put};
-use super::{Call, Change, DeleteOptions, Endpoint, WriteOptions, decode, delete_object, metadata, update_object};
+use super::{
+    Call, Change, DeleteOptions, Endpoint, WriteOptions, decode, delete_object, metadata, update_object,
+};
 use crate::clock::timestamp_text;
 use crate::crd::builtin_scale;
 use crate::http::{Body, reply};
@@ -75,32 +77,34 @@ async fn scale(call: &Call) -> Result<Response<Body>, ApiError> {
         }
         _ => None,
     };
-    let updated = update_object(&call.cluster, &call.resource, &call.namespace, &call.name, &options, |live| {
-        let before = scale_of(call, live)?;
-        let after = match &sent {
-            Some(sent) => sent.clone(),
-            None => {
-                let kind = match PatchType::of(&call.resource, &call.content_type)? {
-                    // A scale is a handful of scalars: merging and applying come to the same.
-                    PatchType::Apply | PatchType::Strategic => PatchType::Merge,
-                    kind => kind,
-                };
-                patched(&call.resource, kind, &call.body, &before)?
-            }
-        };
-        check_scale_name(call, &after)?;
-        let mut object = live.clone();
-        set_replicas(call, &mut object, &after)?;
-        // A patch that does not touch the version is for any version.
-        let version = |scale: &Value| scale.pointer("/metadata/resourceVersion").cloned();
-        let named = version(&after).filter(|named| sent.is_some() || Some(named) != version(&before).as_ref());
-        let fields = metadata::of(&mut object);
-        match named {
-            Some(version) => fields.insert("resourceVersion".to_owned(), version),
-            None => fields.remove("resourceVersion"),
-        };
-        Ok(Change::from(object))
-    })?;
+    let updated =
+        update_object(&call.cluster, &call.resource, &call.namespace, &call.name, &options, |live| {
+            let before = scale_of(call, live)?;
+            let after = match &sent {
+                Some(sent) => sent.clone(),
+                None => {
+                    let kind = match PatchType::of(&call.resource, &call.content_type)? {
+                        // A scale is a handful of scalars: merging and applying come to the same.
+                        PatchType::Apply | PatchType::Strategic => PatchType::Merge,
+                        kind => kind,
+                    };
+                    patched(&call.resource, kind, &call.body, &before)?
+                }
+            };
+            check_scale_name(call, &after)?;
+            let mut object = live.clone();
+            set_replicas(call, &mut object, &after)?;
+            // A patch that does not touch the version is for any version.
+            let version = |scale: &Value| scale.pointer("/metadata/resourceVersion").cloned();
+            let named =
+                version(&after).filter(|named| sent.is_some() || Some(named) != version(&before).as_ref());
+            let fields = metadata::of(&mut object);
+            match named {
+                Some(version) => fields.insert("resourceVersion".to_owned(), version),
+                None => fields.remove("resourceVersion"),
+            };
+            Ok(Change::from(object))
+        })?;
     let object = live_object(&call.resource, &updated.object);
     Ok(reply::json(200, &scale_of(call, &object)?))
 }
@@ -121,7 +125,10 @@ fn scale_of(call: &Call, object: &Value) -> Result<Value, ApiError> {
     let Some(paths) = paths else { return Err(ApiError::not_found(call.resource.about(), &call.name)) };
     match paths.scale(object) {
         Ok(Some(scale)) => Ok(scale),
-        Ok(None) => Err(ApiError::internal(format!("the spec replicas field {:?} does not exist", paths.spec_replicas))),
+        Ok(None) => Err(ApiError::internal(format!(
+            "the spec replicas field {:?} does not exist",
+            paths.spec_replicas
+        ))),
         Err(why) => Err(ApiError::internal(why)),
     }
 }
@@ -156,9 +163,15 @@ fn bind(call: &Call) -> Result<Response<Body>, ApiError> {
     let now = call.cluster.clock.now_text();
     update_object(&call.cluster, &call.resource, &call.namespace, &call.name, &options, |live| {
         let mut pod = live.clone();
-        if let Some(taken) = pod.pointer("/spec/nodeName").and_then(Value::as_str).filter(|name| !name.is_empty()) {
+        if let Some(taken) =
+            pod.pointer("/spec/nodeName").and_then(Value::as_str).filter(|name| !name.is_empty())
+        {
             let why = format!("pod {} is already assigned to node \"{taken}\"", call.name);
-            return Err(ApiError::conflict(About { plural: "pods/binding", ..call.resource.about() }, &call.name, &why));
+            return Err(ApiError::conflict(
+                About { plural: "pods/binding", ..call.resource.about() },
+                &call.name,
+                &why,
+            ));
         }
         pod["spec"]["nodeName"] = json!(node);
         metadata::of(&mut pod).remove("resourceVersion");
@@ -206,7 +219,8 @@ async fn token(call: &Call) -> Result<Response<Body>, ApiError> {
     let token = format!("sa-{}", call.cluster.random.uuid());
     let groups = ["system:serviceaccounts".to_owned(), format!("system:serviceaccounts:{}", call.namespace)];
     call.cluster.access.add_user(&token, user, groups);
-    let seconds = request.pointer("/spec/expirationSeconds").and_then(Value::as_i64).unwrap_or(DEFAULT_SECONDS);
+    let seconds =
+        request.pointer("/spec/expirationSeconds").and_then(Value::as_i64).unwrap_or(DEFAULT_SECONDS);
     let expires = call.cluster.clock.now().checked_add(jiff::SignedDuration::from_secs(seconds));
     request["kind"] = json!("TokenRequest");
     request["apiVersion"] = json!("authentication.k8s.io/v1");
@@ -236,9 +250,10 @@ fn patch_part(call: &Call, endpoint: Endpoint) -> Result<Response<Body>, ApiErro
     let mut options = WriteOptions::of(call, "PatchOptions")?;
     options.endpoint = endpoint;
     let kind = PatchType::of(&call.resource, &call.content_type)?;
-    let updated = update_object(&call.cluster, &call.resource, &call.namespace, &call.name, &options, |live| {
-        patched(&call.resource, kind, &call.body, live).map(Change::from)
-    })?;
+    let updated =
+        update_object(&call.cluster, &call.resource, &call.namespace, &call.name, &options, |live| {
+            patched(&call.resource, kind, &call.body, live).map(Change::from)
+        })?;
     Ok(object_reply(call, 200, &updated.object))
 }
 

@@ -71,7 +71,8 @@ pub(crate) fn put(
     let unversioned = matches!(metadata::text(&object, "resourceVersion"), "" | "0");
     if there && unversioned && !resource.traits.unconditional_update {
         let about = About { kind: &resource.plural, ..resource.about() };
-        let cause = Cause::invalid("metadata.resourceVersion", &Value::from(0), "must be specified for an update");
+        let cause =
+            Cause::invalid("metadata.resourceVersion", &Value::from(0), "must be specified for an update");
         return Err(ApiError::invalid(about, name, vec![cause]));
     }
     let uid = metadata::text(&object, "uid").to_owned();
@@ -108,12 +109,12 @@ pub(crate) fn update_object(
         check_name(name, &new)?;
         place(resource, namespace, &mut new)?;
         let versioned = check_version(resource, name, &current, &new)?;
-        let warnings = decode::conform(resource, &mut new, options)?;
+        let mut warnings = decode::conform(resource, &mut new, options)?;
         rules::before_update(resource, options.endpoint, &live, &mut new);
         let mut causes = metadata::forbidden_changes(&live, &new);
         metadata::keep_system_fields(&live, &mut new);
         causes.extend(metadata::problems(resource, &new));
-        causes.extend(decode::violations(resource, &new));
+        causes.extend(decode::update_violations(resource, options.endpoint, &new, &live));
         causes.extend(rules::forbidden_changes(resource, options.endpoint, &live, &new));
         if !causes.is_empty() {
             return Err(ApiError::invalid(resource.about(), name, causes));
@@ -131,6 +132,7 @@ pub(crate) fn update_object(
         let expect = Expect::Version(current.version());
         let gone = metadata::is_deleting(&new) && rules::may_go(&new);
         let prepared = crds::before_write(cluster, resource, Some(&live), &mut new)?;
+        warnings.extend(prepared.warnings());
         let draft = draft(resource, namespace, name, new);
         if options.dry_run {
             let object = Arc::new(Stored::preview(draft, Some(current.version())));
@@ -152,7 +154,9 @@ pub(crate) fn update_object(
             }
             Err(Mismatch::Changed) if !versioned => {}
             Err(Mismatch::Missing) => return Err(ApiError::not_found(resource.about(), name)),
-            Err(Mismatch::Changed | Mismatch::Exists) => return Err(ApiError::modified(resource.about(), name)),
+            Err(Mismatch::Changed | Mismatch::Exists) => {
+                return Err(ApiError::modified(resource.about(), name));
+            }
         }
     }
     Err(ApiError::modified(resource.about(), name))

@@ -75,8 +75,13 @@ pub(crate) async fn watch(call: Call) -> Result<Response<Body>, ApiError> {
         Start::WithObjects => {
             slot.position.store(cluster.store.version(), Ordering::Relaxed);
             cluster.store.register(table, &slot);
-            let query =
-                PageQuery { namespace: &call.namespace, selector: &selector, at: None, after: None, limit: None };
+            let query = PageQuery {
+                namespace: &call.namespace,
+                selector: &selector,
+                at: None,
+                after: None,
+                limit: None,
+            };
             let page = cluster.store.page(table, &query).map_err(|old| too_old(0, old.oldest))?;
             slot.position.store(page.version, Ordering::Relaxed);
             Some(page)
@@ -262,7 +267,9 @@ impl Watch {
             (false, false) => {}
             (false, true) => self.write_event("ADDED", &change.new, out),
             (true, true) => self.write_event("MODIFIED", &change.new, out),
-            (true, false) if change.kind == ChangeKind::Deleted => self.write_event("DELETED", &change.new, out),
+            (true, false) if change.kind == ChangeKind::Deleted => {
+                self.write_event("DELETED", &change.new, out)
+            }
             (true, false) => {
                 // It left the selector: for this watch it is gone, in its last matching state.
                 if let Some(old) = &change.old {

@@ -1,0 +1,34 @@
+//! What a process weighs.
+
+use crate::report::Report;
+
+/// The resident memory of a process, in bytes. Linux only.
+pub(crate) fn resident(process: u32) -> Option<usize> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
+    let kilobytes: usize = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kilobytes * 1024)
+}
+
+pub(crate) fn megabytes(bytes: usize) -> f64 {
+    bytes as f64 / 1e6
+}
+
+/// Reports memory per object.
+pub(crate) fn weigh(
+    before: Option<usize>,
+    after: Option<usize>,
+    objects: usize,
+    json_bytes: usize,
+    report: &mut Report,
+) {
+    let json = json_bytes as f64 / objects as f64;
+    report.row("JSON of one pod, as stored", &format!("{json:.0} bytes"));
+    if let (Some(before), Some(after)) = (before, after) {
+        let each = after.saturating_sub(before) as f64 / objects as f64;
+        report.row(
+            "server memory per pod",
+            &format!("{each:.0} bytes resident, {:.2} x its JSON", each / json),
+        );
+    }
+}
