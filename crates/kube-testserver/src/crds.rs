@@ -232,6 +232,7 @@ fn resource(definition: &Arc<Definition>, at: usize, table: TableId) -> Resource
             unconditional_update: false,
             returns_deleted: false,
         },
+        warning: version.deprecation.as_deref().map(Box::from),
         custom: Some((Arc::clone(definition), at)),
     }
 }

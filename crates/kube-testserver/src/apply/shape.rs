@@ -119,51 +119,18 @@ pub(super) fn empty_object() -> &'static Value {
 /// behind a pointer, and lists that are always written.
 ///
 /// Kubernetes compares Go structs, so whoever sets the first field of such a struct does not become the owner
-/// of the struct itself. The schema does not say which structs are pointers; the names below are those of the
-/// built-in kinds that are not.
+/// of the struct itself.
 pub(super) fn implied(ty: Ty<'_>, name: &str) -> Option<&'static Value> {
     let ty = ty?;
     let Type::Object(object) = ty.ty() else { return None };
     let field = ty.field(name)?;
     match ty.schema.at(field.ty).ty() {
         Type::Object(below) if !object.name.is_empty() && !below.name.is_empty() => {
-            (field.required || is_inline(&object.name, name)).then(empty_object)
+            (field.required || ty.is_pointer(name) == Some(false)).then(empty_object)
         }
         Type::List { .. } | Type::Map { .. } if !object.name.is_empty() => {
             field.required.then_some(&Value::Null)
         }
         _ => None,
-    }
-}
-
-fn is_inline(object: &str, field: &str) -> bool {
-    const INLINE: [&str; 20] = [
-        "acceptedNames",
-        "conditions",
-        "daemonEndpoints",
-        "deprecatedSource",
-        "devices",
-        "kubeletEndpoint",
-        "lastState",
-        "loadBalancer",
-        "metadata",
-        "nodeInfo",
-        "podSelector",
-        "port",
-        "regarding",
-        "source",
-        "spec",
-        "state",
-        "status",
-        "strategy",
-        "template",
-        "updateStrategy",
-    ];
-    const POINTERS: [(&str, &str); 2] =
-        [("ReplicationControllerSpec", "template"), ("NetworkPolicyPeer", "podSelector")];
-    let object = object.rsplit('.').next().unwrap_or_default();
-    match field {
-        "resources" => matches!(object, "Container" | "EphemeralContainer" | "PersistentVolumeClaimSpec"),
-        _ => INLINE.contains(&field) && !POINTERS.contains(&(object, field)),
     }
 }

@@ -96,7 +96,7 @@ fn resource_object(resource: &Resource) -> Value {
         "singularName": resource.singular,
         "namespaced": resource.namespaced,
         "kind": resource.kind,
-        "verbs": verbs(&resource.verbs),
+        "verbs": resource_verbs(resource),
     });
     if !resource.short_names.is_empty() {
         object["shortNames"] = json!(resource.short_names);
@@ -123,15 +123,21 @@ fn subresource_object(resource: &Resource, sub: &Subresource) -> Value {
 }
 
 fn aggregated_version(catalog: &Catalog, group: &str, version: &str) -> Value {
-    let resources: Vec<Value> = served(catalog, group, version)
+    let mut listed: Vec<&Resource> = served(catalog, group, version).collect();
+    // Built-in resources are in order already; custom ones come as they were defined.
+    listed.sort_by_key(|resource| resource.custom.is_some().then(|| resource.plural.clone()));
+    let resources: Vec<Value> = listed
+        .into_iter()
         .map(|resource| {
+            // Group and version are left empty where they are those of the list, but not for custom resources.
+            let own = resource.custom.is_some().then(|| (resource.group.clone(), resource.version.clone()));
             let mut object = Map::new();
             object.insert("resource".to_owned(), json!(resource.plural));
-            object.insert("responseKind".to_owned(), response_kind(&None, &resource.kind));
+            object.insert("responseKind".to_owned(), response_kind(&own, &resource.kind));
             let scope = if resource.namespaced { "Namespaced" } else { "Cluster" };
             object.insert("scope".to_owned(), json!(scope));
             object.insert("singularResource".to_owned(), json!(resource.singular));
-            object.insert("verbs".to_owned(), json!(verbs(&resource.verbs)));
+            object.insert("verbs".to_owned(), json!(resource_verbs(resource)));
             if !resource.short_names.is_empty() {
                 object.insert("shortNames".to_owned(), json!(resource.short_names));
             }
@@ -142,7 +148,7 @@ fn aggregated_version(catalog: &Catalog, group: &str, version: &str) -> Value {
                 let subresource = |sub: &Subresource| {
                     json!({
                         "subresource": sub.name,
-                        "responseKind": response_kind(&sub.api_version, &sub.kind),
+                        "responseKind": response_kind(if sub.api_version.is_some() { &sub.api_version } else { &own }, &sub.kind),
                         "verbs": verbs(&sub.verbs),
                     })
                 };
@@ -155,10 +161,17 @@ fn aggregated_version(catalog: &Catalog, group: &str, version: &str) -> Value {
     json!({"version": version, "resources": resources, "freshness": "Current"})
 }
 
-/// Group and version are left empty where they are those of the list.
 fn response_kind(api_version: &Option<(Box<str>, Box<str>)>, kind: &str) -> Value {
     let (group, version) = api_version.as_ref().map_or(("", ""), |(group, version)| (group, version));
     json!({"group": group, "version": version, "kind": kind})
+}
+
+/// Custom resources list their verbs in an order of their own.
+fn resource_verbs(resource: &Resource) -> Vec<&'static str> {
+    if resource.custom.is_some() {
+        return vec!["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
+    }
+    verbs(&resource.verbs)
 }
 
 fn verbs(verbs: &[Verb]) -> Vec<&'static str> {

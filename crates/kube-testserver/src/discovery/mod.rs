@@ -3,19 +3,40 @@
 mod groups;
 mod openapi;
 
-use http::{HeaderValue, Response, header};
+use http::{HeaderValue, Method, Response, header};
 use serde_json::json;
 
 use crate::cluster::Cluster;
-use crate::http::{Body, Query, ranges, reply};
+use crate::http::{Body, MediaRange, Query, media_types_error, ranges, reply};
 use crate::status::ApiError;
 
 /// The version of Kubernetes whose kinds the server knows.
 const KUBERNETES_VERSION: (&str, &str, &str) = ("1", "37", "v1.37.1+kube-testserver");
 
 /// Answers a path that is not a resource.
-pub(crate) fn answer(cluster: &Cluster, path: &[&str], query: &Query, accept: &str) -> Response<Body> {
+pub(crate) fn answer(
+    cluster: &Cluster,
+    method: &Method,
+    path: &[&str],
+    query: &Query,
+    accept: &str,
+) -> Response<Body> {
     let catalog = cluster.catalog();
+    if let ["api" | "apis", ..] = path
+        && !accept.trim().is_empty()
+        && !ranges(accept).iter().any(MediaRange::takes_json)
+    {
+        return reply::error(&media_types_error());
+    }
+    // The others take any method, as in Kubernetes.
+    let strict = match path {
+        ["version"] | ["api", _] => true,
+        ["apis", group, _] => catalog.is_builtin_group(group),
+        _ => false,
+    };
+    if strict && method != Method::GET {
+        return reply::error(&ApiError::method_not_allowed());
+    }
     let aggregated = wants_aggregated(accept);
     match path {
         ["version"] => reply::json(200, &version()),
@@ -38,7 +59,7 @@ pub(crate) fn answer(cluster: &Cluster, path: &[&str], query: &Query, accept: &s
         },
         ["apis", group, version] => match groups::resource_list(&catalog, group, version) {
             Some(found) => reply::json(200, &found),
-            None if catalog.has_group(group) => reply::error(&ApiError::no_such_path()),
+            None if catalog.is_builtin_group(group) => reply::error(&ApiError::no_such_path()),
             None => not_found(),
         },
         ["openapi", "v2"] => reply::json(200, &openapi::v2(cluster)),

@@ -1,5 +1,6 @@
 //! What form of an answer a client accepts.
 
+use crate::kinds::{Resource, Verb};
 use crate::status::ApiError;
 
 const MEDIA_TYPES: &str = "application/json";
@@ -10,9 +11,25 @@ pub(crate) enum Form {
     /// The object itself.
     Object,
     /// Only its metadata.
-    Metadata,
+    Metadata(MetaVersion),
     /// Columns for people.
-    Table,
+    Table(MetaVersion),
+}
+
+/// The version of `meta.k8s.io` that a client asked for; both look alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MetaVersion {
+    V1,
+    V1Beta1,
+}
+
+impl MetaVersion {
+    pub(crate) fn api_version(self) -> &'static str {
+        match self {
+            Self::V1 => "meta.k8s.io/v1",
+            Self::V1Beta1 => "meta.k8s.io/v1beta1",
+        }
+    }
 }
 
 /// One choice in an `Accept` header.
@@ -59,29 +76,66 @@ pub(crate) fn ranges(header: &str) -> Vec<MediaRange<'_>> {
 }
 
 /// The first form the client accepts and the server has; an empty header accepts everything.
-pub(crate) fn negotiate(header: &str) -> Result<Form, ApiError> {
+pub(crate) fn negotiate(header: &str, resource: &Resource, verb: Verb) -> Result<Form, ApiError> {
+    let (form, asked) = choose(header)?;
+    let list = verb == Verb::List;
+    match (form, verb) {
+        (Form::Metadata(_), Verb::Get | Verb::List) if asked.ends_with("List") != list => {
+            let is = if list { "is a list" } else { "is not a list" };
+            let ty = go_type(resource, list);
+            Err(ApiError::not_acceptable(format!("you requested {asked}, but the requested object {is} ({ty})")))
+        }
+        _ => Ok(form),
+    }
+}
+
+/// Says what the server can write.
+pub(crate) fn media_types_error() -> ApiError {
+    ApiError::not_acceptable(format!("only the following media types are accepted: {MEDIA_TYPES}"))
+}
+
+/// The form, and what the client called it.
+fn choose(header: &str) -> Result<(Form, String), ApiError> {
     if header.trim().is_empty() {
-        return Ok(Form::Object);
+        return Ok((Form::Object, String::new()));
     }
     for range in ranges(header) {
         if !range.takes_json() {
             continue;
         }
-        let meta = range.parameter("g").is_none_or(|group| group == "meta.k8s.io")
-            && range.parameter("v").is_none_or(|version| matches!(version, "v1" | "v1beta1"));
-        match range.parameter("as") {
-            None => return Ok(Form::Object),
-            Some("Table") if meta => return Ok(Form::Table),
-            Some("PartialObjectMetadata" | "PartialObjectMetadataList") if meta => return Ok(Form::Metadata),
-            Some(_) => {}
-        }
+        let version = match range.parameter("v") {
+            None | Some("v1") => Some(MetaVersion::V1),
+            Some("v1beta1") => Some(MetaVersion::V1Beta1),
+            Some(_) => None,
+        };
+        let version = version.filter(|_| range.parameter("g").is_none_or(|group| group == "meta.k8s.io"));
+        let asked = range.parameter("as").unwrap_or("");
+        let form = match (asked, version) {
+            ("", _) => Form::Object,
+            ("Table", Some(version)) => Form::Table(version),
+            ("PartialObjectMetadata" | "PartialObjectMetadataList", Some(version)) => Form::Metadata(version),
+            _ => continue,
+        };
+        return Ok((form, asked.to_owned()));
     }
-    Err(ApiError::not_acceptable(MEDIA_TYPES))
+    Err(media_types_error())
+}
+
+/// What Kubernetes calls the type of an answer, in errors that show it.
+fn go_type(resource: &Resource, list: bool) -> String {
+    if resource.custom.is_some() {
+        return if list { "*unstructured.UnstructuredList" } else { "*unstructured.Unstructured" }.to_owned();
+    }
+    let package = if resource.group.is_empty() { "core" } else { resource.group.split('.').next().unwrap_or("") };
+    format!("*{package}.{}", if list { &resource.list_kind } else { &resource.kind })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const METADATA: Form = Form::Metadata(MetaVersion::V1);
+    const TABLE: Form = Form::Table(MetaVersion::V1);
 
     #[test]
     fn the_best_form_the_server_has_is_chosen() {
@@ -90,16 +144,16 @@ mod tests {
             ("*/*", Form::Object),
             ("application/json", Form::Object),
             ("application/vnd.kubernetes.protobuf,application/json", Form::Object),
-            ("application/json;as=Table;v=v1;g=meta.k8s.io,application/json", Form::Table),
-            ("application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1", Form::Metadata),
+            ("application/json;as=Table;v=v1;g=meta.k8s.io,application/json", TABLE),
+            ("application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1", METADATA),
             (
                 "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1, application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1, application/json",
-                Form::Metadata,
+                METADATA,
             ),
-            ("application/json;q=0.1, application/json;as=Table;v=v1;g=meta.k8s.io;q=0.9", Form::Table),
+            ("application/json;q=0.1, application/json;as=Table;v=v1;g=meta.k8s.io;q=0.9", TABLE),
             ("application/json;as=Unknown;v=v1;g=meta.k8s.io, application/json", Form::Object),
         ] {
-            assert_eq!(negotiate(header).expect(header), form, "{header}");
+            assert_eq!(choose(header).expect(header).0, form, "{header}");
         }
     }
 
@@ -107,7 +161,7 @@ mod tests {
     fn what_the_server_cannot_write_is_refused_with_406() {
         for header in ["application/xml", "application/vnd.kubernetes.protobuf", "application/json;as=Chart"]
         {
-            assert_eq!(negotiate(header).expect_err(header).code, 406, "{header}");
+            assert_eq!(choose(header).expect_err(header).code, 406, "{header}");
         }
     }
 }

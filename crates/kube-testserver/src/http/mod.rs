@@ -5,8 +5,9 @@ mod body;
 mod path;
 mod query;
 pub(crate) mod reply;
+mod resolve;
 
-pub(crate) use accept::{Form, ranges};
+pub(crate) use accept::{Form, MediaRange, MetaVersion, media_types_error, ranges};
 pub(crate) use body::{Body, BrokenBody, CHUNK_BYTES};
 pub(crate) use query::{ListOptions, Query, VersionMatch, invalid_options};
 
@@ -27,6 +28,7 @@ use crate::log::RequestRecord;
 use crate::status::ApiError;
 use crate::verbs::{self, Call};
 use path::{ResourcePath, Route};
+use resolve::{Unserved, resolve, verb_of};
 
 /// The connection is to be closed without an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +68,7 @@ where
         (Err(error), _) => Ok(reply::error(&error)),
         (Ok(user), Route::Other(segments)) => Ok(other(cluster, &head, &query, &user, &segments)),
         (Ok(user), Route::Resource(path)) => {
-            let asked = Asked { headers, query, path, verb, user };
+            let asked = Asked { method: &head.method, headers, query, path, verb, user };
             resource(cluster, asked, body, cut).await
         }
     };
@@ -78,6 +80,7 @@ where
 
 /// A request for a resource, before it is known whether the resource exists.
 struct Asked<'a> {
+    method: &'a Method,
     headers: &'a HeaderMap,
     query: Query,
     path: ResourcePath,
@@ -101,7 +104,7 @@ where
     if let Err(error) = authorize(cluster, &asked, verb) {
         return Ok(reply::error(&error));
     }
-    let resource = match resolve(cluster, &asked, verb) {
+    let resource = match resolve(&cluster.catalog(), asked.method, &asked.path, verb) {
         Ok(resource) => resource,
         Err(Unserved::NoSuchPath) => return Ok(reply::text(404, "404 page not found\n")),
         Err(Unserved::Refused(error)) => return Ok(reply::error(&error)),
@@ -127,10 +130,14 @@ where
         return Ok(reply::error(&error));
     }
     let Plan { lost_reply, cut_after, hang_after, .. } = plan;
-    let response = match prepare(cluster, asked, verb, resource, plan, body, cut).await {
+    let warning = resource.warning.clone();
+    let mut response = match prepare(cluster, asked, verb, resource, plan, body, cut).await {
         Ok(call) => verbs::dispatch(call).await.unwrap_or_else(|error| reply::error(&error)),
         Err(error) => reply::error(&error),
     };
+    if let Some(warning) = warning {
+        reply::warn(&mut response, &warning);
+    }
     if lost_reply {
         return Err(HangUp);
     }
@@ -160,7 +167,13 @@ where
 {
     let headers = asked.headers;
     let text = |name: header::HeaderName| header_text(headers, name.as_str()).unwrap_or("").to_owned();
-    let form = accept::negotiate(&accepted(headers))?;
+    let form = accept::negotiate(&accepted(headers), &resource, verb)?;
+    if verb != Verb::Watch {
+        query::check_timeout(&asked.query)?;
+    }
+    if matches!(form, Form::Table(_)) {
+        query::check_include_object(&asked.query)?;
+    }
     let body = read_body(body, cluster.options.body_limit).await?;
     Ok(Call {
         cluster: Arc::clone(cluster),
@@ -194,44 +207,7 @@ fn other(
         return reply::error(&error);
     }
     let words: Vec<&str> = segments.iter().map(String::as_str).collect();
-    discovery::answer(cluster, &words, query, &accepted(&head.headers))
-}
-
-/// Why a path is not served.
-enum Unserved {
-    NoSuchPath,
-    Refused(ApiError),
-}
-
-fn resolve(cluster: &Cluster, asked: &Asked<'_>, verb: Verb) -> Result<Arc<Resource>, Unserved> {
-    let path = &asked.path;
-    let catalog = cluster.catalog();
-    let resource = catalog.find(&path.group, &path.version, &path.plural).ok_or(Unserved::NoSuchPath)?;
-    let needs_namespace = resource.namespaced
-        && (!path.name.is_empty()
-            || matches!(verb, Verb::Create | Verb::Update | Verb::Patch | Verb::Delete));
-    if !resource.namespaced && !path.namespace.is_empty() {
-        return Err(Unserved::NoSuchPath);
-    }
-    if needs_namespace && path.namespace.is_empty() {
-        let error =
-            if path.name.is_empty() { ApiError::method_not_allowed() } else { ApiError::no_such_path() };
-        return Err(Unserved::Refused(error));
-    }
-    if path.subresource.is_empty() {
-        if !resource.verbs.contains(&verb) {
-            return Err(Unserved::Refused(ApiError::method_not_allowed()));
-        }
-        return Ok(Arc::clone(resource));
-    }
-    let first = path.subresource.split('/').next().unwrap_or("");
-    let Some(subresource) = resource.subresource(first) else {
-        return Err(Unserved::Refused(ApiError::no_such_path()));
-    };
-    if !subresource.verbs.contains(&verb) {
-        return Err(Unserved::Refused(ApiError::method_not_allowed()));
-    }
-    Ok(Arc::clone(resource))
+    discovery::answer(cluster, &head.method, &words, query, &accepted(&head.headers))
 }
 
 fn authorize(cluster: &Cluster, asked: &Asked<'_>, verb: Verb) -> Result<(), ApiError> {
@@ -248,22 +224,6 @@ fn authorize(cluster: &Cluster, asked: &Asked<'_>, verb: Verb) -> Result<(), Api
         path: None,
     };
     cluster.access.authorize(&asked.user, &what)
-}
-
-/// What a method does to a path; none if it does nothing there.
-fn verb_of(method: &Method, path: &ResourcePath, query: &Query) -> Option<Verb> {
-    let collection = path.name.is_empty();
-    match *method {
-        Method::GET | Method::HEAD if query.flag("watch") => Some(Verb::Watch),
-        Method::GET | Method::HEAD if collection => Some(Verb::List),
-        Method::GET | Method::HEAD => Some(Verb::Get),
-        Method::POST if collection || !path.subresource.is_empty() => Some(Verb::Create),
-        Method::PUT if !collection => Some(Verb::Update),
-        Method::PATCH if !collection => Some(Verb::Patch),
-        Method::DELETE if collection => Some(Verb::DeleteCollection),
-        Method::DELETE => Some(Verb::Delete),
-        _ => None,
-    }
 }
 
 async fn read_body<B>(body: B, limit: usize) -> Result<Bytes, ApiError>

@@ -14,6 +14,8 @@ pub(crate) struct ResourcePath {
     pub(crate) name: String,
     /// Empty for the object itself; may hold slashes (`proxy/some/path`).
     pub(crate) subresource: String,
+    /// The old way to ask for a watch: `/api/v1/watch/…`.
+    pub(crate) watch: bool,
 }
 
 /// Where a path leads.
@@ -26,9 +28,12 @@ pub(crate) enum Route {
 
 /// Splits a path into what it names. Whether that exists is for others to say.
 pub(crate) fn route(path: &str) -> Route {
-    let segments: Vec<String> = path
+    // A slash at the end says nothing; an empty segment in between names something that does not exist.
+    let trimmed = path.strip_prefix('/').unwrap_or(path);
+    let trimmed = trimmed.strip_suffix('/').unwrap_or(trimmed);
+    let segments: Vec<String> = trimmed
         .split('/')
-        .filter(|segment| !segment.is_empty())
+        .filter(|_| !trimmed.is_empty())
         .map(|segment| percent_decode_str(segment).decode_utf8_lossy().into_owned())
         .collect();
     let words: Vec<&str> = segments.iter().map(String::as_str).collect();
@@ -36,6 +41,10 @@ pub(crate) fn route(path: &str) -> Route {
         ["api", version, rest @ ..] => ("", *version, rest),
         ["apis", group, version, rest @ ..] => (*group, *version, rest),
         _ => return Route::Other(segments),
+    };
+    let (watch, rest) = match rest {
+        ["watch", rest @ ..] if !rest.is_empty() => (true, rest),
+        rest => (false, rest),
     };
     let (namespace, rest) = match rest {
         [] => return Route::Other(segments),
@@ -55,6 +64,7 @@ pub(crate) fn route(path: &str) -> Route {
         plural,
         name,
         subresource,
+        watch,
     })
 }
 
@@ -71,6 +81,7 @@ mod tests {
             plural: plural.into(),
             name: name.into(),
             subresource: subresource.into(),
+            watch: false,
         };
         assert_eq!(route(path), Route::Resource(expected), "{path}");
     }
@@ -91,6 +102,8 @@ mod tests {
         );
         names("/api/v1/nodes/n/proxy/x/y", ["", "v1", "", "nodes", "n", "proxy/x/y"]);
         names("/api/v1/namespaces/a/configmaps/x%3Ay", ["", "v1", "a", "configmaps", "x:y", ""]);
+        names("/api/v1/pods/", ["", "v1", "", "pods", "", ""]);
+        names("/api/v1//pods", ["", "v1", "", "", "pods", ""]);
     }
 
     #[test]

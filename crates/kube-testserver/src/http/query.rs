@@ -2,6 +2,8 @@
 
 use crate::status::{About, ApiError, Cause};
 
+const MATCH: &str = "resourceVersionMatch";
+
 /// The query, as names and values.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Query(Vec<(String, String)>);
@@ -23,7 +25,6 @@ pub(crate) struct ListOptions {
     pub(crate) version_match: Option<VersionMatch>,
     pub(crate) limit: Option<usize>,
     pub(crate) continue_token: String,
-    pub(crate) watch: bool,
     /// Neither a watch nor a get.
     pub(crate) list: bool,
     pub(crate) bookmarks: bool,
@@ -47,7 +48,7 @@ impl Query {
 
     /// Kubernetes takes any value but `0` and `false` (and absence) as true.
     pub(crate) fn flag(&self, name: &str) -> bool {
-        self.get(name).is_some_and(|value| !matches!(value, "0" | "false"))
+        self.get(name).is_some_and(|value| value != "0" && !value.eq_ignore_ascii_case("false"))
     }
 
     /// Asks that nothing be stored.
@@ -64,82 +65,83 @@ impl Query {
 }
 
 impl ListOptions {
-    pub(crate) fn parse(query: &Query) -> Result<Self, ApiError> {
-        let version_match = match query.get("resourceVersionMatch") {
-            None | Some("") => None,
-            Some("NotOlderThan") => Some(VersionMatch::NotOlderThan),
-            Some("Exact") => Some(VersionMatch::Exact),
-            Some(other) => {
-                return Err(invalid(&format!(
-                    "resourceVersionMatch: Unsupported value: \"{other}\": supported values: \"Exact\", \
-                     \"NotOlderThan\", \"\""
-                )));
-            }
-        };
+    /// Reads the options of a list or, with `watch`, of a watch.
+    pub(crate) fn parse(query: &Query, watch: bool) -> Result<Self, ApiError> {
+        let chosen = query.text("resourceVersionMatch");
         let limit = number(query, "limit")?;
         let options = Self {
             labels: query.text("labelSelector"),
             fields: query.text("fieldSelector"),
             version: query.text("resourceVersion"),
-            version_match,
+            version_match: match chosen.as_str() {
+                "NotOlderThan" => Some(VersionMatch::NotOlderThan),
+                "Exact" => Some(VersionMatch::Exact),
+                _ => None,
+            },
             limit: limit.filter(|limit| *limit > 0).and_then(|limit| usize::try_from(limit).ok()),
             continue_token: query.text("continue"),
-            watch: query.flag("watch"),
-            list: !query.flag("watch"),
+            list: !watch,
             bookmarks: query.flag("allowWatchBookmarks"),
             send_initial_events: query.get("sendInitialEvents").map(|_| query.flag("sendInitialEvents")),
             timeout_seconds: number(query, "timeoutSeconds")?.and_then(|seconds| u64::try_from(seconds).ok()),
         };
-        options.check()?;
-        Ok(options)
+        let causes = if watch { options.watch_problems(&chosen) } else { options.list_problems(&chosen) };
+        if causes.is_empty() { Ok(options) } else { Err(invalid_list_options(causes)) }
     }
 
-    /// Combinations that mean nothing are refused.
-    fn check(&self) -> Result<(), ApiError> {
+    /// Combinations that mean nothing for a watch.
+    fn watch_problems(&self, chosen: &str) -> Vec<Cause> {
+        let mut causes = Vec::new();
         let initial = self.send_initial_events.is_some();
-        if self.watch {
-            if initial && self.version_match != Some(VersionMatch::NotOlderThan) {
-                return Err(invalid(
-                    "resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to \
-                     NotOlderThan",
-                ));
-            }
-            if !self.continue_token.is_empty() {
-                return Err(invalid(
-                    "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden when continue is provided",
-                ));
-            }
-            if !initial && self.version_match.is_some() {
-                return Err(invalid(
-                    "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden for watch unless \
-                     sendInitialEvents is provided",
-                ));
-            }
-            return Ok(());
+        if initial && chosen != "NotOlderThan" {
+            causes.push(Cause::forbidden(
+                MATCH,
+                "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
+            ));
         }
-        if initial {
-            return Err(invalid("sendInitialEvents: Forbidden: sendInitialEvents is forbidden for list"));
+        if !chosen.is_empty() && !initial {
+            causes.push(Cause::forbidden(
+                MATCH,
+                "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+            ));
         }
-        if let Some(chosen) = self.version_match {
+        if !matches!(chosen, "" | "NotOlderThan") {
+            causes.push(unsupported(chosen, "\"NotOlderThan\""));
+        }
+        if !self.continue_token.is_empty() {
+            causes.push(Cause::forbidden(MATCH, "resourceVersionMatch is forbidden when continue is provided"));
+        }
+        causes
+    }
+
+    /// Combinations that mean nothing for a list.
+    fn list_problems(&self, chosen: &str) -> Vec<Cause> {
+        let mut causes = Vec::new();
+        if !chosen.is_empty() {
             if self.version.is_empty() {
-                return Err(invalid(
-                    "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless resourceVersion is \
-                     provided",
+                causes.push(Cause::forbidden(
+                    MATCH,
+                    "resourceVersionMatch is forbidden unless resourceVersion is provided",
                 ));
             }
             if !self.continue_token.is_empty() {
-                return Err(invalid(
-                    "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden when continue is provided",
-                ));
+                causes
+                    .push(Cause::forbidden(MATCH, "resourceVersionMatch is forbidden when continue is provided"));
             }
-            if chosen == VersionMatch::Exact && self.version == "0" {
-                return Err(invalid(
-                    "resourceVersionMatch: Forbidden: resourceVersionMatch \"exact\" is forbidden for resourceVersion \
-                     \"0\"",
+            if self.version_match.is_none() {
+                causes.push(unsupported(chosen, "\"Exact\", \"NotOlderThan\", \"\""));
+            }
+            if self.version_match == Some(VersionMatch::Exact) && self.version == "0" {
+                causes.push(Cause::forbidden(
+                    MATCH,
+                    "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"",
                 ));
             }
         }
-        Ok(())
+        if self.send_initial_events.is_some() {
+            causes.push(Cause::forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"));
+        }
+        causes
     }
 
     /// The version as a number; none if it was not given.
@@ -171,11 +173,66 @@ fn number(query: &Query, name: &str) -> Result<Option<i64>, ApiError> {
     }
 }
 
-fn invalid(what: &str) -> ApiError {
-    let (field, message) = what.split_once(": ").unwrap_or(("", what));
-    let reason =
-        if message.starts_with("Unsupported") { "FieldValueNotSupported" } else { "FieldValueForbidden" };
-    invalid_options("ListOptions", reason, field, message)
+fn unsupported(chosen: &str, supported: &str) -> Cause {
+    Cause {
+        reason: "FieldValueNotSupported",
+        message: format!("Unsupported value: \"{chosen}\": supported values: {supported}"),
+        field: MATCH.to_owned(),
+    }
+}
+
+fn invalid_list_options(causes: Vec<Cause>) -> ApiError {
+    ApiError::invalid(About { group: "meta.k8s.io", plural: "", kind: "ListOptions" }, "", causes)
+}
+
+/// The time limit of a request, which this server does not need but Kubernetes checks.
+pub(super) fn check_timeout(query: &Query) -> Result<(), ApiError> {
+    let text = query.get("timeout").unwrap_or("");
+    match duration_problem(text) {
+        Some(why) if !text.is_empty() => {
+            let why = format!("invalid timeout specified in the request URL - time: {why} duration \"{text}\"");
+            Err(ApiError::bad_request(why))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What is wrong with a duration such as `1h30m` or `-1.5s`.
+fn duration_problem(text: &str) -> Option<&'static str> {
+    const UNITS: [&str; 8] = ["ns", "us", "\u{b5}s", "\u{3bc}s", "ms", "s", "m", "h"];
+    let mut rest = text.strip_prefix(['-', '+']).unwrap_or(text);
+    if rest == "0" {
+        return None;
+    }
+    if rest.is_empty() {
+        return Some("invalid");
+    }
+    while !rest.is_empty() {
+        let unit_at = rest.find(|c: char| c != '.' && !c.is_ascii_digit());
+        let number = &rest[..unit_at.unwrap_or(rest.len())];
+        if !number.contains(|c: char| c.is_ascii_digit()) || number.matches('.').count() > 1 {
+            return Some("invalid");
+        }
+        let Some(unit_at) = unit_at else { return Some("missing unit in") };
+        let after = &rest[unit_at..];
+        let end = after.find(|c: char| c == '.' || c.is_ascii_digit()).unwrap_or(after.len());
+        if !UNITS.contains(&&after[..end]) {
+            return Some("invalid");
+        }
+        rest = &after[end..];
+    }
+    None
+}
+
+/// What the rows of a table shall carry.
+pub(super) fn check_include_object(query: &Query) -> Result<(), ApiError> {
+    match query.get("includeObject") {
+        None | Some("" | "None" | "Metadata" | "Object") => Ok(()),
+        Some(other) => Err(ApiError::bad_request(format!(
+            "Unable to convert to Table as requested: includeObject: Invalid value: \"{other}\": must be \
+             'Metadata', 'Object', 'None', or empty"
+        ))),
+    }
 }
 
 /// An error about the options of a request: `ListOptions`, `CreateOptions`, `PatchOptions`, …
@@ -183,4 +240,35 @@ pub(crate) fn invalid_options(kind: &str, reason: &'static str, field: &str, mes
     let about = About { group: "meta.k8s.io", plural: "", kind };
     let cause = Cause { reason, message: message.to_owned(), field: field.to_owned() };
     ApiError::invalid(about, "", vec![cause])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_a_number_and_a_unit_as_often_as_they_like() {
+        for good in ["0", "1s", "1h30m", "-1.5s", "+.5ms", "3us"] {
+            assert_eq!(duration_problem(good), None, "{good}");
+        }
+        assert_eq!(duration_problem("5"), Some("missing unit in"));
+        for bad in ["", "abc", "s", "1.2.3s", "1x", "1s2"] {
+            assert!(duration_problem(bad).is_some(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn everything_that_is_wrong_with_list_options_is_said_at_once() {
+        let query = Query::parse("resourceVersionMatch=NotOlderThan&sendInitialEvents=true");
+        let error = ListOptions::parse(&query, false).unwrap_err();
+        assert_eq!(error.details.unwrap().causes.len(), 2);
+        assert!(ListOptions::parse(&query, true).is_ok());
+    }
+
+    #[test]
+    fn only_zero_and_false_are_false() {
+        for (text, on) in [("w=0", false), ("w=False", false), ("w=no", true), ("w", true), ("", false)] {
+            assert_eq!(Query::parse(text).flag("w"), on, "{text}");
+        }
+    }
 }

@@ -12,8 +12,8 @@ use serde_json::Value;
 use super::body::Body;
 use crate::status::ApiError;
 
-/// Answers smaller than this are never compressed, as in Kubernetes.
-pub(crate) const GZIP_FROM_BYTES: usize = 128 * 1024;
+/// Answers up to this size are never compressed, as in Kubernetes.
+pub(crate) const GZIP_ABOVE_BYTES: usize = 128 * 1024;
 
 /// An answer with a JSON body.
 pub(crate) fn json(code: u16, value: &Value) -> Response<Body> {
@@ -59,14 +59,15 @@ pub(crate) fn warn(response: &mut Response<Body>, text: &str) {
 
 /// Sends chunks, compressed if the client takes it and there is enough of them.
 pub(crate) fn chunks(
+    code: u16,
     gzip: bool,
     estimated_bytes: usize,
     chunks: impl Iterator<Item = Bytes> + Send + 'static,
 ) -> Response<Body> {
-    if !gzip || estimated_bytes < GZIP_FROM_BYTES {
-        return with_type(200, "application/json", Body::chunks(chunks));
+    if !gzip || estimated_bytes <= GZIP_ABOVE_BYTES {
+        return with_type(code, "application/json", Body::chunks(chunks));
     }
-    let mut response = with_type(200, "application/json", Body::chunks(compress(chunks)));
+    let mut response = with_type(code, "application/json", Body::chunks(compress(chunks)));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     headers.insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));

@@ -2,20 +2,19 @@
 
 use std::collections::HashMap;
 
-use super::{Resource, Selectable, Subresource, Traits, Verb};
+use super::{Resource, Selectable, Subresource, Traits, Verb, api_version};
 use crate::storage::{Store, TableId};
 
 const TABLE: &str = include_str!("../../data/kinds.txt");
 
 /// Resources whose desired state is counted in `metadata.generation`.
 const WITH_GENERATION: &[&str] = &[
-    "apiservices",
-    "controllerrevisions",
     "cronjobs",
-    "csidrivers",
     "customresourcedefinitions",
     "daemonsets",
     "deployments",
+    "deviceclasses",
+    "devicetaintrules",
     "endpointslices",
     "flowschemas",
     "horizontalpodautoscalers",
@@ -34,9 +33,7 @@ const WITH_GENERATION: &[&str] = &[
     "replicasets",
     "replicationcontrollers",
     "resourceslices",
-    "servicecidrs",
     "statefulsets",
-    "storageversionmigrations",
     "validatingadmissionpolicies",
     "validatingadmissionpolicybindings",
     "validatingwebhookconfigurations",
@@ -118,6 +115,9 @@ const SELECTABLE: &[(&str, &str, &str, &str)] = &[
     ("pods", "spec.hostNetwork", "", "false"),
     ("pods", "status.phase", "", ""),
     ("pods", "status.podIP", "", ""),
+    // Kubernetes knows these two by name only: they are never set.
+    ("pods", "status.podIPs", "-", ""),
+    ("pods", "spec.host", "-", ""),
     ("pods", "status.nominatedNodeName", "", ""),
     ("nodes", "spec.unschedulable", "", "false"),
     ("namespaces", "status.phase", "", ""),
@@ -125,7 +125,6 @@ const SELECTABLE: &[(&str, &str, &str, &str)] = &[
     ("services", "spec.clusterIP", "", ""),
     ("services", "spec.type", "", ""),
     ("replicationcontrollers", "status.replicas", "", "0"),
-    ("replicasets", "status.replicas", "", "0"),
     ("jobs", "status.successful", "status.succeeded", "0"),
     ("certificatesigningrequests", "spec.signerName", "", ""),
     ("podcertificaterequests", "spec.signerName", "", ""),
@@ -134,6 +133,24 @@ const SELECTABLE: &[(&str, &str, &str, &str)] = &[
     ("clustertrustbundles", "spec.signerName", "", ""),
     ("resourceslices", "spec.nodeName", "", ""),
     ("resourceslices", "spec.driver", "", ""),
+];
+
+/// Kinds that Kubernetes warns its clients about: group, version, kind (all if empty), the version since which,
+/// the version from which they are gone, and what to use instead.
+const DEPRECATED: &[(&str, &str, &str, &str, &str, &str)] = &[
+    ("", "v1", "ComponentStatus", "1.19", "", ""),
+    ("", "v1", "Endpoints", "1.33", "", "discovery.k8s.io/v1 EndpointSlice"),
+    ("admissionregistration.k8s.io", "v1alpha1", "", "1.35", "1.38", ""),
+    ("admissionregistration.k8s.io", "v1beta1", "", "1.37", "1.40", "admissionregistration.k8s.io/v1"),
+    ("certificates.k8s.io", "v1beta1", "", "1.37", "1.40", "certificates.k8s.io/v1"),
+    ("coordination.k8s.io", "v1alpha2", "", "1.35", "1.38", ""),
+    ("coordination.k8s.io", "v1beta1", "", "1.36", "1.39", ""),
+    ("resource.k8s.io", "v1alpha3", "DeviceTaintRule", "1.36", "1.39", ""),
+    ("resource.k8s.io", "v1beta1", "", "1.35", "1.38", ""),
+    // The one kind of this version that is not deprecated.
+    ("resource.k8s.io", "v1beta2", "DeviceTaintRule", "", "", ""),
+    ("resource.k8s.io", "v1beta2", "", "1.36", "1.39", ""),
+    ("storagemigration.k8s.io", "v1beta1", "", "1.37", "1.40", "storagemigration.k8s.io/v1"),
 ];
 
 /// Events are kept in their core form; both groups select on the same stored fields.
@@ -186,10 +203,30 @@ pub(crate) fn builtin_resources(store: &Store) -> Vec<Resource> {
             subresources,
             table,
             selectable: selectable(group, plural),
+            warning: deprecation(group, version, kind),
             custom: None,
         });
     }
     resources
+}
+
+fn deprecation(group: &str, version: &str, kind: &str) -> Option<Box<str>> {
+    let (.., since, gone, instead) = DEPRECATED
+        .iter()
+        .find(|entry| entry.0 == group && entry.1 == version && (entry.2.is_empty() || entry.2 == kind))?;
+    if since.is_empty() {
+        return None;
+    }
+    let mut text = format!("{} {kind} is deprecated in v{since}+", api_version(group, version));
+    if !gone.is_empty() {
+        text.push_str(&format!(", unavailable in v{gone}+"));
+    }
+    if instead.contains(' ') {
+        text.push_str(&format!("; use {instead}"));
+    } else if !instead.is_empty() {
+        text.push_str(&format!("; use {instead} {kind}"));
+    }
+    Some(text.into())
 }
 
 fn words(list: &str) -> Vec<Box<str>> {
@@ -265,6 +302,22 @@ mod tests {
             let known = schema::builtin().root(&resource.api_version(), &resource.kind).is_some();
             assert!(known, "{} {} has no type", resource.api_version(), resource.kind);
         }
+    }
+
+    #[test]
+    fn deprecated_kinds_say_since_when_and_what_else_to_use() {
+        assert_eq!(
+            deprecation("", "v1", "Endpoints").as_deref(),
+            Some("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice")
+        );
+        assert_eq!(
+            deprecation("certificates.k8s.io", "v1beta1", "ClusterTrustBundle").as_deref(),
+            Some(
+                "certificates.k8s.io/v1beta1 ClusterTrustBundle is deprecated in v1.37+, unavailable in v1.40+; use \
+                 certificates.k8s.io/v1 ClusterTrustBundle"
+            )
+        );
+        assert_eq!(deprecation("apps", "v1", "Deployment"), None);
     }
 
     #[test]

@@ -94,6 +94,8 @@ pub(crate) struct Resource {
     pub(crate) table: TableId,
     pub(crate) selectable: Vec<Selectable>,
     pub(crate) traits: Traits,
+    /// What every client of this version is told: that it is deprecated.
+    pub(crate) warning: Option<Box<str>>,
     /// The definition and the place of this version in it, if the kind is custom.
     pub(crate) custom: Option<(Arc<Definition>, usize)>,
 }
@@ -166,6 +168,22 @@ impl Resource {
         definition.versions.get(*at)?.deprecation.as_deref()
     }
 
+    /// What a selector is told that names a field which cannot be selected on.
+    pub(crate) fn unselectable(&self, path: &str) -> String {
+        if self.custom.is_none() && self.selectable.is_empty() {
+            return format!(
+                "\"{path}\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\""
+            );
+        }
+        match &*self.kind {
+            "Job" if self.custom.is_none() => format!("field label \"{path}\" not supported for Job"),
+            "ResourceSlice" if self.custom.is_none() => {
+                format!("field label not supported for {}, Kind=ResourceSlice: {path}", self.api_version())
+            }
+            _ => format!("field label not supported: {path}"),
+        }
+    }
+
     /// The labels of the selectable fields, in the order in which objects keep their values.
     pub(crate) fn selectable_labels(&self) -> Vec<Box<str>> {
         self.selectable.iter().map(|field| field.label.clone()).collect()
@@ -219,8 +237,9 @@ impl Catalog {
         self.resources.iter()
     }
 
-    pub(crate) fn has_group(&self, group: &str) -> bool {
-        self.resources.iter().any(|resource| *resource.group == *group)
+    /// The group has kinds of Kubernetes' own.
+    pub(crate) fn is_builtin_group(&self, group: &str) -> bool {
+        self.resources.iter().any(|resource| *resource.group == *group && resource.custom.is_none())
     }
 
     /// Groups with their versions, both in the order of preference.

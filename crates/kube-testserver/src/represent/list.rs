@@ -39,7 +39,7 @@ pub(crate) fn list_reply(
     items: Vec<Arc<Stored>>,
     gzip: bool,
 ) -> Response<Body> {
-    let estimate = items.iter().map(|item| item.text().len()).sum();
+    let estimate = items.iter().map(|item| item.text().len() + 1).sum();
     view.look_at_all(&items);
     let mut buffer = view.list_head(meta);
     let mut items = items.into_iter();
@@ -65,5 +65,5 @@ pub(crate) fn list_reply(
         let next = Vec::with_capacity(if done { 0 } else { CHUNK_BYTES + CHUNK_BYTES / 4 });
         Some(Bytes::from(std::mem::replace(&mut buffer, next)))
     });
-    reply::chunks(gzip, estimate, chunks)
+    reply::chunks(200, gzip, estimate, chunks)
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use crate::http::{Form, Query};
+use crate::http::{Form, MetaVersion, Query};
 use crate::kinds::Resource;
 use crate::storage::Stored;
 use crate::table::{Columns, columns_for};
@@ -26,6 +26,8 @@ pub(crate) struct View {
     columns: Option<Columns>,
     include: Include,
     now: Timestamp,
+    /// A watch sends its column definitions with the first event only.
+    columns_sent: bool,
 }
 
 /// What a table's rows carry beside their cells.
@@ -39,7 +41,7 @@ enum Include {
 impl View {
     pub(crate) fn new(resource: &Arc<Resource>, form: Form, query: &Query, now: Timestamp) -> Self {
         let (api_version, kind) = (resource.api_version(), &resource.kind);
-        let columns = (form == Form::Table).then(|| columns_of(resource));
+        let columns = matches!(form, Form::Table(_)).then(|| columns_of(resource));
         let include = match query.get("includeObject") {
             Some("None") => Include::Nothing,
             Some("Object") => Include::Object,
@@ -52,15 +54,21 @@ impl View {
             columns,
             include,
             now,
+            columns_sent: false,
         }
+    }
+
+    /// Leaves out the column definitions from now on.
+    pub(crate) fn columns_were_sent(&mut self) {
+        self.columns_sent = true;
     }
 
     /// Writes one object, as an answer by itself or inside a watch event.
     pub(crate) fn write_object(&self, object: &Stored, out: &mut Vec<u8>) {
         match self.form {
             Form::Object => self.write_whole(object, out),
-            Form::Metadata => write_value(&self.partial(object.object()), out),
-            Form::Table => {
+            Form::Metadata(_) => write_value(&self.partial(object.object()), out),
+            Form::Table(_) => {
                 let rows = [self.row(object)];
                 write_value(
                     &self.table(&json!({"resourceVersion": object.version().to_string()}), &rows),
@@ -80,15 +88,16 @@ impl View {
             Form::Object => {
                 json!({"kind": self.resource.kind, "apiVersion": self.resource.api_version(), "metadata": metadata})
             }
-            Form::Metadata => {
-                json!({"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": metadata})
-            }
-            Form::Table => {
+            Form::Metadata(_) => self.partial_of(metadata),
+            Form::Table(_) => {
                 let list_meta = json!({"resourceVersion": version.to_string()});
-                let object = json!({
-                    "kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": metadata,
-                });
-                self.table(&list_meta, &[json!({"cells": [], "object": object})])
+                let nothing = json!({"metadata": metadata});
+                let cells = self.columns.as_ref().map(|columns| columns.cells(&nothing, self.now));
+                let object = match self.include {
+                    Include::Nothing => Value::Null,
+                    _ => self.partial_of(metadata),
+                };
+                self.table(&list_meta, &[json!({"cells": cells.unwrap_or_default(), "object": object})])
             }
         };
         write_value(&bookmark, out);
@@ -101,9 +110,14 @@ impl View {
             Form::Object if self.resource.custom.is_none() && !convert::is_needed(&self.resource) => {
                 out.extend_from_slice(object.text());
             }
+            Form::Object if self.resource.custom.is_none() => {
+                let mut converted = object.object();
+                from_storage(&self.resource, &mut converted);
+                write_value(&Value::Object(converted), out);
+            }
             Form::Object => self.write_whole(object, out),
-            Form::Metadata => write_value(&self.partial(object.object()), out),
-            Form::Table => write_value(&self.row(object), out),
+            Form::Metadata(_) => write_value(&self.partial(object.object()), out),
+            Form::Table(_) => write_value(&self.row(object), out),
         }
     }
 
@@ -122,8 +136,19 @@ impl View {
     }
 
     fn partial(&self, mut object: Map<String, Value>) -> Value {
-        let metadata = object.remove("metadata").unwrap_or_default();
-        json!({"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": metadata})
+        self.partial_of(object.remove("metadata").unwrap_or_default())
+    }
+
+    fn partial_of(&self, metadata: Value) -> Value {
+        json!({"kind": "PartialObjectMetadata", "apiVersion": self.meta_api_version(), "metadata": metadata})
+    }
+
+    /// The version of tables and of metadata without objects that the client asked for.
+    fn meta_api_version(&self) -> &'static str {
+        match self.form {
+            Form::Object => MetaVersion::V1.api_version(),
+            Form::Metadata(version) | Form::Table(version) => version.api_version(),
+        }
     }
 
     fn row(&self, stored: &Stored) -> Value {
@@ -138,7 +163,9 @@ impl View {
         }
         let Value::Object(mut object) = whole else { return Value::Object(row) };
         match self.include {
-            Include::Nothing => {}
+            Include::Nothing => {
+                row.insert("object".to_owned(), Value::Null);
+            }
             Include::Metadata => {
                 row.insert("object".to_owned(), self.partial(object));
             }
@@ -164,10 +191,12 @@ impl View {
     }
 
     fn table(&self, metadata: &Value, rows: &[Value]) -> Value {
-        let definitions = self.columns.as_ref().map(Columns::definitions).unwrap_or_default();
+        let columns = self.columns.as_ref().filter(|_| !self.columns_sent);
+        // No definitions is `null`, which is what later events of a watch have.
+        let definitions = columns.map(Columns::definitions).unwrap_or_default();
         json!({
             "kind": "Table",
-            "apiVersion": "meta.k8s.io/v1",
+            "apiVersion": self.meta_api_version(),
             "metadata": metadata,
             "columnDefinitions": definitions,
             "rows": rows,
@@ -176,7 +205,12 @@ impl View {
 
     /// Everything of a list up to its first item.
     fn list_head(&self, meta: &ListMeta) -> Vec<u8> {
-        let meta = meta.to_value();
+        let mut meta = meta.to_value();
+        if self.form == Form::Object && self.resource.custom.is_some() && meta.get("continue").is_none() {
+            // Lists of custom resources always have one, even an empty one.
+            meta["continue"] = json!("");
+        }
+        let meta_version = self.meta_api_version();
         let head = match self.form {
             Form::Object => {
                 let (kind, api_version) = (&self.resource.list_kind, self.resource.api_version());
@@ -184,14 +218,14 @@ impl View {
                     "{{\"kind\":\"{kind}\",\"apiVersion\":\"{api_version}\",\"metadata\":{meta},\"items\":["
                 )
             }
-            Form::Metadata => format!(
-                "{{\"kind\":\"PartialObjectMetadataList\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":{meta},\
+            Form::Metadata(_) => format!(
+                "{{\"kind\":\"PartialObjectMetadataList\",\"apiVersion\":\"{meta_version}\",\"metadata\":{meta},\
                  \"items\":["
             ),
-            Form::Table => {
+            Form::Table(_) => {
                 let definitions = self.columns.as_ref().map(Columns::definitions).unwrap_or_default();
                 format!(
-                    "{{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":{meta},\
+                    "{{\"kind\":\"Table\",\"apiVersion\":\"{meta_version}\",\"metadata\":{meta},\
                      \"columnDefinitions\":{definitions},\"rows\":["
                 )
             }

@@ -121,6 +121,7 @@ impl Parser {
         text: &'static str,
         words: impl Iterator<Item = &'static str>,
     ) -> Option<()> {
+        let number = if number == "-" { None } else { Some(number.parse().ok()?) };
         let ty = self.expression(text)?;
         let current = self.current.as_mut()?;
         let pointer = text.starts_with('*');
@@ -138,8 +139,7 @@ impl Parser {
                 current.object.fields.push(field);
             }
         }
-        if number != "-" {
-            let number = number.parse().ok()?;
+        if let Some(number) = number {
             current.message.push(MessageField { number, name: plain, ty, pointer, shows_zero });
         }
         Some(())

@@ -253,6 +253,14 @@ impl<'a> TypeRef<'a> {
         self.schema.messages.get(&self.id).map_or(&[], Vec::as_slice)
     }
 
+    /// Whether a field is behind a pointer in Go; none for what has no protobuf form, like custom resources.
+    pub(crate) fn is_pointer(self, name: &str) -> Option<bool> {
+        self.message().iter().find_map(|field| match field.name {
+            Some(known) => (known == name).then_some(field.pointer),
+            None => self.schema.at(field.ty).is_pointer(name),
+        })
+    }
+
     /// The type below `name`: of a struct's field or of a map's values.
     pub(crate) fn child(self, name: &str) -> Option<TypeRef<'a>> {
         let id = match self.ty() {

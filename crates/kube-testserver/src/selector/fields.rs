@@ -22,8 +22,13 @@ enum Field {
 }
 
 impl FieldSelector {
-    /// Parses a selector for a kind with the given selectable fields (beyond name and namespace).
-    pub(crate) fn parse(text: &str, selectable: &[Box<str>]) -> Result<Self, String> {
+    /// Parses a selector for a kind with the given selectable fields (beyond name and namespace). `unknown` words
+    /// the error for any other field, which kinds do differently.
+    pub(crate) fn parse(
+        text: &str,
+        selectable: &[Box<str>],
+        unknown: impl Fn(&str) -> String,
+    ) -> Result<Self, String> {
         let mut terms = Vec::new();
         for term in split_terms(text) {
             let (path, value, equal) = split_term(term)
@@ -35,7 +40,7 @@ impl FieldSelector {
                     selectable
                         .iter()
                         .position(|known| **known == *path)
-                        .ok_or_else(|| format!("field label not supported: {path}"))?,
+                        .ok_or_else(|| unknown(path))?,
                 ),
             };
             terms.push(Term { field, value: unescape(value)?, equal });
@@ -109,25 +114,29 @@ fn unescape(value: &str) -> Result<String, String> {
 mod tests {
     use super::*;
 
+    fn parse(text: &str, selectable: &[Box<str>]) -> Result<FieldSelector, String> {
+        FieldSelector::parse(text, selectable, |path| format!("field label not supported: {path}"))
+    }
+
     #[test]
     fn only_known_fields_are_accepted() {
         let pods = [Box::from("spec.nodeName"), Box::from("status.phase")];
         assert!(
-            FieldSelector::parse("spec.nodeName=a,status.phase!=Running,metadata.name==x", &pods).is_ok()
+            parse("spec.nodeName=a,status.phase!=Running,metadata.name==x", &pods).is_ok()
         );
         assert_eq!(
-            FieldSelector::parse("spec.foo=a", &pods).unwrap_err(),
+            parse("spec.foo=a", &pods).unwrap_err(),
             "field label not supported: spec.foo"
         );
-        assert!(FieldSelector::parse("spec.nodeName", &pods).is_err());
-        assert!(FieldSelector::parse("", &pods).unwrap().is_empty());
+        assert!(parse("spec.nodeName", &pods).is_err());
+        assert!(parse("", &pods).unwrap().is_empty());
     }
 
     #[test]
     fn values_may_hold_escaped_separators() {
-        let parsed = FieldSelector::parse(r"metadata.name=a\,b\=c\\d", &[]).unwrap();
+        let parsed = parse(r"metadata.name=a\,b\=c\\d", &[]).unwrap();
         assert_eq!(parsed.0[0].value, r"a,b=c\d");
-        assert!(FieldSelector::parse(r"metadata.name=a=b", &[]).is_err());
-        assert!(FieldSelector::parse(r"metadata.name=a\x", &[]).is_err());
+        assert!(parse(r"metadata.name=a=b", &[]).is_err());
+        assert!(parse(r"metadata.name=a\x", &[]).is_err());
     }
 }

@@ -152,7 +152,7 @@ pub(crate) fn delete(call: &Call) -> Result<Response<Body>, ApiError> {
 
 pub(crate) fn delete_collection(call: &Call) -> Result<Response<Body>, ApiError> {
     let options = DeleteOptions::of(call)?;
-    let list = ListOptions::parse(&call.query)?;
+    let list = ListOptions::parse(&call.query, false)?;
     let selector = parse_selector(&call.resource, &list)?;
     let query = PageQuery {
         namespace: &call.namespace,

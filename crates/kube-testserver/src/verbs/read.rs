@@ -46,11 +46,15 @@ pub(crate) fn object_reply(call: &Call, code: u16, object: &Stored) -> Response<
     let view = View::new(&call.resource, call.form, &call.query, call.cluster.clock.now());
     let mut out = Vec::with_capacity(object.text().len() + 64);
     view.write_object(object, &mut out);
+    if call.gzip && out.len() > reply::GZIP_ABOVE_BYTES {
+        let bytes = out.len();
+        return reply::chunks(code, true, bytes, std::iter::once(out.into()));
+    }
     reply::json_bytes(code, out)
 }
 
 pub(crate) async fn list(call: Call) -> Result<Response<Body>, ApiError> {
-    let options = ListOptions::parse(&call.query)?;
+    let options = ListOptions::parse(&call.query, false)?;
     let selector = parse_selector(&call.resource, &options)?;
     let (page, limit) = if options.continue_token.is_empty() {
         first_page(&call, &options, &selector).await?
@@ -72,7 +76,8 @@ pub(crate) async fn list(call: Call) -> Result<Response<Body>, ApiError> {
 
 pub(crate) fn parse_selector(resource: &Resource, options: &ListOptions) -> Result<Selector, ApiError> {
     let labels = LabelSelector::parse(&options.labels).map_err(ApiError::bad_request)?;
-    let fields = FieldSelector::parse(&options.fields, &resource.selectable_labels())
+    let unknown = |path: &str| resource.unselectable(path);
+    let fields = FieldSelector::parse(&options.fields, &resource.selectable_labels(), unknown)
         .map_err(ApiError::bad_request)?;
     Ok(Selector { labels, fields })
 }

@@ -29,7 +29,7 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(1800);
 const LAST_BOOKMARK: Duration = Duration::from_secs(2);
 
 pub(crate) async fn watch(call: Call) -> Result<Response<Body>, ApiError> {
-    let mut options = ListOptions::parse(&call.query)?;
+    let mut options = ListOptions::parse(&call.query, true)?;
     if !call.name.is_empty() {
         options.fields = format!("metadata.name={}", call.name);
     }
@@ -108,6 +108,7 @@ pub(crate) async fn watch(call: Call) -> Result<Response<Body>, ApiError> {
         last_bookmark: (timeout > LAST_BOOKMARK).then(|| now + timeout - LAST_BOOKMARK),
         deadline: now + timeout,
         events: 0,
+        told: slot.position.load(Ordering::Relaxed),
         faults,
         receiver,
         slot,
@@ -152,6 +153,8 @@ struct Watch {
     deadline: Instant,
     /// Events sent, bookmarks not counted: what faults are placed by.
     events: u64,
+    /// The version up to which the client knows that it has seen everything: a bookmark must say more.
+    told: u64,
     faults: Vec<StreamFault>,
     receiver: watch::Receiver<u64>,
     slot: Arc<WatchSlot>,
@@ -217,7 +220,9 @@ impl Watch {
             }
         };
         for change in &batch.changes {
-            self.write_change(change, out);
+            if self.write_change(change, out) {
+                self.told = self.told.max(change.version);
+            }
             self.slot.position.fetch_max(change.version, Ordering::Relaxed);
             if self.due_fault().is_some() || out.len() >= CHUNK_BYTES {
                 return;
@@ -251,44 +256,47 @@ impl Watch {
         let mut out = Vec::new();
         self.receiver.borrow_and_update();
         self.take_changes(&mut out);
-        if out.is_empty() && !self.done && self.initial_end.is_none() {
-            self.write_bookmark(self.slot.position.load(Ordering::Relaxed), false, &mut out);
+        let position = self.slot.position.load(Ordering::Relaxed);
+        if out.is_empty() && !self.done && self.initial_end.is_none() && position > self.told {
+            self.write_bookmark(position, false, &mut out);
         }
         (!out.is_empty()).then(|| out.into())
     }
 
-    fn write_change(&mut self, change: &Change, out: &mut Vec<u8>) {
+    /// Whether the change concerned this watch.
+    fn write_change(&mut self, change: &Change, out: &mut Vec<u8>) -> bool {
         if !self.namespace.is_empty() && change.new.namespace() != self.namespace {
-            return;
+            return false;
         }
         let was = change.old.as_ref().is_some_and(|old| self.selector.matches(old));
         let is = change.kind != ChangeKind::Deleted && self.selector.matches(&change.new);
         match (was, is) {
-            (false, false) => {}
+            (false, false) => return false,
             (false, true) => self.write_event("ADDED", &change.new, out),
             (true, true) => self.write_event("MODIFIED", &change.new, out),
-            (true, false) if change.kind == ChangeKind::Deleted => {
-                self.write_event("DELETED", &change.new, out)
-            }
             (true, false) => {
-                // It left the selector: for this watch it is gone, in its last matching state.
+                // Removed, or it left the selector: for this watch it is gone, in its last state.
                 if let Some(old) = &change.old {
                     self.write_event("DELETED", &old.at_version(change.version), out);
                 }
             }
         }
+        true
     }
 
     fn write_event(&mut self, kind: &str, object: &Stored, out: &mut Vec<u8>) {
         self.events += 1;
         open_event(kind, out);
         self.view.write_object(object, out);
+        self.view.columns_were_sent();
         out.extend_from_slice(b"}\n");
     }
 
-    fn write_bookmark(&self, version: u64, initial_events_end: bool, out: &mut Vec<u8>) {
+    fn write_bookmark(&mut self, version: u64, initial_events_end: bool, out: &mut Vec<u8>) {
         open_event("BOOKMARK", out);
         self.view.write_bookmark(version, initial_events_end, out);
+        self.view.columns_were_sent();
+        self.told = self.told.max(version);
         out.extend_from_slice(b"}\n");
     }
 

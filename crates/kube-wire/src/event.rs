@@ -1,0 +1,277 @@
+//! One watch event from its frame.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, de};
+use serde_json::value::RawValue;
+
+use crate::meta::{ObjectKey, peek_key};
+use crate::object::{DecodeError, DecodeOptions, Place, Skipping, decode_object};
+
+/// What a watch says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Event<K> {
+    /// The object is new to this watch.
+    Added(K),
+    /// The object has changed.
+    Modified(K),
+    /// The object is gone; this is its last state.
+    Deleted(K),
+    /// Everything up to a version has been sent.
+    Bookmark {
+        /// The version.
+        resource_version: String,
+        /// The objects that were there when the watch began have all been sent.
+        initial_events_end: bool,
+    },
+    /// The server ends the watch with an error.
+    Error(WatchStatus),
+    /// A type of event that this version does not know.
+    Unknown(String),
+}
+
+/// The error of a watch, as the server says it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct WatchStatus {
+    /// The HTTP code it would have been: 410, 429, 500, …
+    pub code: u16,
+    /// `Expired`, `TooManyRequests`, …
+    pub reason: String,
+    /// For people.
+    pub message: String,
+}
+
+/// A frame that is not an event.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum EventError {
+    /// The event is whole, but its object is not what its type says.
+    #[error("a {event} event: {error}")]
+    Object {
+        /// `ADDED`, `MODIFIED` or `DELETED`.
+        event: String,
+        /// Which object, and why.
+        error: DecodeError,
+    },
+    /// The frame is not JSON or not an event.
+    #[error("a watch frame is not an event: {why}")]
+    NotAnEvent {
+        /// What is wrong.
+        why: String,
+    },
+}
+
+impl EventError {
+    /// The object that could not be decoded, if that much is known.
+    pub fn key(&self) -> Option<&ObjectKey> {
+        match self {
+            Self::Object { error, .. } => error.key.as_ref(),
+            Self::NotAnEvent { .. } => None,
+        }
+    }
+}
+
+/// Decodes one frame of a watch.
+///
+/// Servers send the type first, and then the object is decoded straight into `K`. Should it come first, it is
+/// decoded from its text once the type is known.
+pub fn decode_event<K: DeserializeOwned>(frame: &[u8], options: DecodeOptions) -> Result<Event<K>, EventError> {
+    let mut json = serde_json::Deserializer::from_slice(frame);
+    let decoded = json
+        .deserialize_map(EventVisitor { options, kind: PhantomData })
+        .and_then(|event| json.end().map(|()| event));
+    decoded.unwrap_or_else(|error| Err(explain(frame, &error)))
+}
+
+/// Finds out whether the frame or only its object is at fault.
+fn explain(frame: &[u8], error: &serde_json::Error) -> EventError {
+    #[derive(Deserialize)]
+    struct Envelope<'a> {
+        #[serde(rename = "type")]
+        event: String,
+        #[serde(borrow)]
+        object: &'a RawValue,
+    }
+    match serde_json::from_slice::<Envelope<'_>>(frame) {
+        Ok(Envelope { event, object }) => EventError::Object {
+            event,
+            error: DecodeError { key: peek_key(object.get().as_bytes()), why: error.to_string() },
+        },
+        Err(_) => EventError::NotAnEvent { why: error.to_string() },
+    }
+}
+
+struct EventVisitor<K> {
+    options: DecodeOptions,
+    kind: PhantomData<K>,
+}
+
+impl<'de, K: DeserializeOwned> Visitor<'de> for EventVisitor<K> {
+    type Value = Result<Event<K>, EventError>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a watch event with type and object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut kind: Option<String> = None;
+        let mut early: Option<&'de RawValue> = None;
+        let mut event = None;
+        while let Some(key) = map.next_key::<String>()? {
+            match (key.as_str(), &kind) {
+                ("type", _) => kind = Some(map.next_value()?),
+                ("object", Some(kind)) => {
+                    event = Some(map.next_value_seed(ObjectOf { kind, options: self.options, of: self.kind })?);
+                }
+                ("object", None) => early = Some(map.next_value()?),
+                _ => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        let kind = kind.ok_or_else(|| de::Error::missing_field("type"))?;
+        match (event, early) {
+            (Some(event), _) => Ok(Ok(event)),
+            (None, Some(object)) => Ok(decode_late(kind, object.get().as_bytes(), self.options)),
+            (None, None) => Err(de::Error::missing_field("object")),
+        }
+    }
+}
+
+/// Decodes an object that came before its event's type.
+fn decode_late<K: DeserializeOwned>(
+    kind: String,
+    object: &[u8],
+    options: DecodeOptions,
+) -> Result<Event<K>, EventError> {
+    let result = match kind.as_str() {
+        "ADDED" => decode_object(object, options).map(Event::Added),
+        "MODIFIED" => decode_object(object, options).map(Event::Modified),
+        "DELETED" => decode_object(object, options).map(Event::Deleted),
+        "BOOKMARK" => decode_object(object, options).map(Bookmark::into_event),
+        "ERROR" => decode_object(object, options).map(Event::Error),
+        _ => return Ok(Event::Unknown(kind)),
+    };
+    result.map_err(|error| EventError::Object { event: kind, error })
+}
+
+/// Decodes the object of an event whose type is known.
+struct ObjectOf<'a, K> {
+    kind: &'a str,
+    options: DecodeOptions,
+    of: PhantomData<K>,
+}
+
+impl<'de, K: DeserializeOwned> DeserializeSeed<'de> for ObjectOf<'_, K> {
+    type Value = Event<K>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Event<K>, D::Error> {
+        let wrap = match self.kind {
+            "ADDED" => Event::Added,
+            "MODIFIED" => Event::Modified,
+            "DELETED" => Event::Deleted,
+            "BOOKMARK" => return Bookmark::deserialize(deserializer).map(Bookmark::into_event),
+            "ERROR" => return WatchStatus::deserialize(deserializer).map(Event::Error),
+            other => {
+                IgnoredAny::deserialize(deserializer)?;
+                return Ok(Event::Unknown(other.to_owned()));
+            }
+        };
+        if self.options.keep_managed_fields {
+            return K::deserialize(deserializer).map(wrap);
+        }
+        K::deserialize(Skipping { inner: deserializer, place: Place::Object }).map(wrap)
+    }
+}
+
+#[derive(Deserialize)]
+struct Bookmark {
+    metadata: BookmarkMeta,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct BookmarkMeta {
+    resource_version: String,
+    #[serde(default)]
+    annotations: Option<BookmarkAnnotations>,
+}
+
+#[derive(Deserialize)]
+struct BookmarkAnnotations {
+    #[serde(rename = "k8s.io/initial-events-end", default)]
+    initial_events_end: Option<String>,
+}
+
+impl Bookmark {
+    fn into_event<K>(self) -> Event<K> {
+        let end = self.metadata.annotations.and_then(|annotations| annotations.initial_events_end);
+        Event::Bookmark {
+            resource_version: self.metadata.resource_version,
+            initial_events_end: end.as_deref() == Some("true"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn event(text: &str) -> Result<Event<Value>, EventError> {
+        decode_event(text.as_bytes(), DecodeOptions::default())
+    }
+
+    #[test]
+    fn every_type_of_event_is_decoded_in_either_order() {
+        let object = json!({"metadata": {"name": "a"}});
+        for (kind, expected) in [
+            ("ADDED", Event::Added(object.clone())),
+            ("MODIFIED", Event::Modified(object.clone())),
+            ("DELETED", Event::Deleted(object)),
+            ("NEWS", Event::Unknown("NEWS".to_owned())),
+        ] {
+            let object = r#"{"metadata":{"name":"a","managedFields":[{}]}}"#;
+            assert_eq!(event(&format!(r#"{{"type":"{kind}","object":{object}}}"#)).unwrap(), expected);
+            assert_eq!(event(&format!(r#"{{"object":{object},"type":"{kind}"}}"#)).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn bookmarks_say_their_version_and_the_end_of_the_initial_events() {
+        let plain = r#"{"type":"BOOKMARK","object":{"kind":"Pod","metadata":{"resourceVersion":"5","annotations":{"x":"y"}}}}"#;
+        let bookmark = |end| Event::Bookmark { resource_version: "5".to_owned(), initial_events_end: end };
+        assert_eq!(event(plain).unwrap(), bookmark(false));
+        assert_eq!(event(&plain.replace(r#""x":"y""#, r#""k8s.io/initial-events-end":"true""#)).unwrap(), bookmark(true));
+        assert_eq!(event(&plain.replace(r#""x":"y""#, r#""k8s.io/initial-events-end":"no""#)).unwrap(), bookmark(false));
+    }
+
+    #[test]
+    fn errors_carry_the_servers_status() {
+        let text = r#"{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired","message":"too old"}}"#;
+        let Event::Error(status) = event(text).unwrap() else { panic!() };
+        assert_eq!((status.code, status.reason.as_str()), (410, "Expired"));
+    }
+
+    #[test]
+    fn an_object_of_another_type_is_told_from_a_broken_frame() {
+        let text = br#"{"type":"ADDED","object":{"metadata":{"name":"a","namespace":"b"},"spec":"x"}}"#;
+        #[derive(Deserialize, Debug)]
+        struct Typed {
+            #[expect(dead_code)]
+            spec: u32,
+        }
+        let error = decode_event::<Typed>(text, DecodeOptions::default()).unwrap_err();
+        assert_eq!(error.key().map(|key| key.name.as_str()), Some("a"));
+        for broken in ["", "{", "[]", r#"{"type":"ADDED"}"#, r#"{"object":{}}"#, r#"{"type":"ADDED","object":{}} x"#, "\u{0}garbage"] {
+            let error = event(broken).unwrap_err();
+            assert!(matches!(error, EventError::NotAnEvent { .. }), "{broken}: {error}");
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! From the bytes of a Kubernetes API server to objects, without I/O.
+//!
+//! A watch is a stream of frames, a list is a document with many items. Both are cut into pieces while the
+//! bytes arrive ([`WatchFrames`], [`ListItems`]), so that nothing but the piece at hand is in memory, and each
+//! piece is decoded by itself ([`decode_object`], [`decode_event`]): on the same task or on another one.
+//!
+//! ```
+//! use kube_wire::{DecodeOptions, Event, Limits, WatchFrames, decode_event};
+//! use serde::Deserialize;
+//!
+//! #[derive(Deserialize)]
+//! struct ConfigMap {
+//!     data: std::collections::BTreeMap<String, String>,
+//! }
+//!
+//! let mut frames = WatchFrames::new(Limits::default());
+//! // Bytes come in pieces of any size.
+//! frames.push(br#"{"type":"ADDED","object":{"metadata":{"name":"a"},"da"#)?;
+//! assert!(frames.next_frame()?.is_none());
+//! frames.push(b"ta\":{\"k\":\"v\"}}}\n")?;
+//! let frame = frames.next_frame()?.expect("a whole frame");
+//! let Event::Added(object) = decode_event::<ConfigMap>(&frame, DecodeOptions::default())? else { panic!() };
+//! assert_eq!(object.data["k"], "v");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Input is hostile until it is decoded: every piece, every response and every nesting has a [limit](Limits), and
+//! what breaks one is an error value.
+
+mod event;
+mod items;
+mod limits;
+mod meta;
+mod object;
+mod scan;
+mod watch;
+
+pub use event::{Event, EventError, WatchStatus, decode_event};
+pub use items::{ListItems, ListMeta};
+pub use limits::{Limits, WireError};
+pub use meta::{ObjectKey, peek_key};
+pub use object::{DecodeError, DecodeOptions, decode_object};
+pub use watch::WatchFrames;
