@@ -80,7 +80,10 @@ impl EventError {
 ///
 /// Servers send the type first, and then the object is decoded straight into `K`. Should it come first, it is
 /// decoded from its text once the type is known.
-pub fn decode_event<K: DeserializeOwned>(frame: &[u8], options: DecodeOptions) -> Result<Event<K>, EventError> {
+pub fn decode_event<K: DeserializeOwned>(
+    frame: &[u8],
+    options: DecodeOptions,
+) -> Result<Event<K>, EventError> {
     let mut json = serde_json::Deserializer::from_slice(frame);
     let decoded = json
         .deserialize_map(EventVisitor { options, kind: PhantomData })
@@ -126,7 +129,8 @@ impl<'de, K: DeserializeOwned> Visitor<'de> for EventVisitor<K> {
             match (key.as_str(), &kind) {
                 ("type", _) => kind = Some(map.next_value()?),
                 ("object", Some(kind)) => {
-                    event = Some(map.next_value_seed(ObjectOf { kind, options: self.options, of: self.kind })?);
+                    event =
+                        Some(map.next_value_seed(ObjectOf { kind, options: self.options, of: self.kind })?);
                 }
                 ("object", None) => early = Some(map.next_value()?),
                 _ => {
@@ -248,8 +252,14 @@ mod tests {
         let plain = r#"{"type":"BOOKMARK","object":{"kind":"Pod","metadata":{"resourceVersion":"5","annotations":{"x":"y"}}}}"#;
         let bookmark = |end| Event::Bookmark { resource_version: "5".to_owned(), initial_events_end: end };
         assert_eq!(event(plain).unwrap(), bookmark(false));
-        assert_eq!(event(&plain.replace(r#""x":"y""#, r#""k8s.io/initial-events-end":"true""#)).unwrap(), bookmark(true));
-        assert_eq!(event(&plain.replace(r#""x":"y""#, r#""k8s.io/initial-events-end":"no""#)).unwrap(), bookmark(false));
+        assert_eq!(
+            event(&plain.replace(r#""x":"y""#, r#""k8s.io/initial-events-end":"true""#)).unwrap(),
+            bookmark(true)
+        );
+        assert_eq!(
+            event(&plain.replace(r#""x":"y""#, r#""k8s.io/initial-events-end":"no""#)).unwrap(),
+            bookmark(false)
+        );
     }
 
     #[test]
@@ -269,7 +279,15 @@ mod tests {
         }
         let error = decode_event::<Typed>(text, DecodeOptions::default()).unwrap_err();
         assert_eq!(error.key().map(|key| key.name.as_str()), Some("a"));
-        for broken in ["", "{", "[]", r#"{"type":"ADDED"}"#, r#"{"object":{}}"#, r#"{"type":"ADDED","object":{}} x"#, "\u{0}garbage"] {
+        for broken in [
+            "",
+            "{",
+            "[]",
+            r#"{"type":"ADDED"}"#,
+            r#"{"object":{}}"#,
+            r#"{"type":"ADDED","object":{}} x"#,
+            "\u{0}garbage",
+        ] {
             let error = event(broken).unwrap_err();
             assert!(matches!(error, EventError::NotAnEvent { .. }), "{broken}: {error}");
         }

@@ -107,7 +107,11 @@ impl ListItems {
                 }
                 State::Done => {
                     self.skip_space();
-                    return if self.buffer.is_empty() { Ok(None) } else { Err(self.wrong("something behind the list")) };
+                    return if self.buffer.is_empty() {
+                        Ok(None)
+                    } else {
+                        Err(self.wrong("something behind the list"))
+                    };
                 }
                 _ => {
                     if !self.step()? {
@@ -164,9 +168,7 @@ impl ListItems {
         self.state = match (&self.state, byte) {
             (State::Start, b'{') => self.pass(State::Key { first: true }),
             (State::Key { .. }, b'}') => self.pass(State::Done),
-            (State::Key { first: false }, b',') => {
-                self.pass(State::Key { first: true })
-            }
+            (State::Key { first: false }, b',') => self.pass(State::Key { first: true }),
             (State::Key { first: true }, b'"') => State::InKey(Scanner::new(1)),
             (State::Colon { items: true }, b':') => self.pass(State::Items),
             (State::Colon { items: false }, b':') => self.pass(State::Value(Scanner::new(self.limits.depth))),
@@ -176,7 +178,9 @@ impl ListItems {
             }
             (State::Items, b'n') => State::NoItems(Scanner::new(1)),
             (State::Item { .. }, b']') => self.drop_byte(State::Key { first: false }),
-            (State::Item { first: false }, b',') => self.drop_byte(State::InItem(Scanner::new(self.limits.depth))),
+            (State::Item { first: false }, b',') => {
+                self.drop_byte(State::InItem(Scanner::new(self.limits.depth)))
+            }
             (State::Item { first: true }, _) => State::InItem(Scanner::new(self.limits.depth)),
             _ => return Err(self.wrong("an unexpected character")),
         };
@@ -289,9 +293,10 @@ mod tests {
 
     #[test]
     fn items_are_the_same_wherever_the_bytes_are_cut() {
-        for (text, expected) in
-            [(BUILT_IN, vec![r#"{"a":"]},{"}"#, r#"{"b":[1,2,{"c":"\""}]}"#, "{}"]), (CUSTOM, vec![r#"{"a":1}"#, r#"{"b":2}"#])]
-        {
+        for (text, expected) in [
+            (BUILT_IN, vec![r#"{"a":"]},{"}"#, r#"{"b":[1,2,{"c":"\""}]}"#, "{}"]),
+            (CUSTOM, vec![r#"{"a":1}"#, r#"{"b":2}"#]),
+        ] {
             let bytes = text.as_bytes();
             for at in 0..=bytes.len() {
                 let (items, meta) = cut(Limits::default(), &[&bytes[..at], &bytes[at..]]).unwrap();
@@ -330,9 +335,21 @@ mod tests {
     #[test]
     fn what_is_not_a_list_is_an_error() {
         for text in [
-            "[]", "null", "{]", r#"{"items":{}}"#, r#"{"items":[}]}"#, r#"{"items":[1 2]}"#, r#"{"items":[1,]}"#,
-            r#"{"a" 1}"#, r#"{"a":1 "b":2}"#, r#"{,}"#, r#"{"items":[]} x"#, r#"{"items":nul}"#, r#"{"metadata":1,"items":[]}"#,
-            "<html>", r#"{"items":[,1]}"#,
+            "[]",
+            "null",
+            "{]",
+            r#"{"items":{}}"#,
+            r#"{"items":[}]}"#,
+            r#"{"items":[1 2]}"#,
+            r#"{"items":[1,]}"#,
+            r#"{"a" 1}"#,
+            r#"{"a":1 "b":2}"#,
+            r#"{,}"#,
+            r#"{"items":[]} x"#,
+            r#"{"items":nul}"#,
+            r#"{"metadata":1,"items":[]}"#,
+            "<html>",
+            r#"{"items":[,1]}"#,
         ] {
             assert!(whole(text).is_err(), "{text}");
         }

@@ -4,9 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::value::CowStrDeserializer;
-use serde::de::{
-    DeserializeOwned, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor,
-};
+use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, forward_to_deserialize_any};
 
 use crate::meta::{ObjectKey, peek_key};
@@ -41,7 +39,9 @@ pub struct DecodeError {
 impl fmt::Display for DecodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.key {
-            Some(key) if key.namespace.is_empty() => write!(f, "{} cannot be decoded: {}", key.name, self.why),
+            Some(key) if key.namespace.is_empty() => {
+                write!(f, "{} cannot be decoded: {}", key.name, self.why)
+            }
             Some(key) => write!(f, "{}/{} cannot be decoded: {}", key.namespace, key.name, self.why),
             None => write!(f, "an object without a readable name cannot be decoded: {}", self.why),
         }

@@ -50,7 +50,9 @@ impl Scanner {
             match self.state {
                 State::Text => {
                     // Most bytes of an object are inside strings: this is the fast way through them.
-                    let Some(found) = memchr::memchr2(b'"', b'\\', &bytes[at..]) else { return Scanned::More };
+                    let Some(found) = memchr::memchr2(b'"', b'\\', &bytes[at..]) else {
+                        return Scanned::More;
+                    };
                     at += found + 1;
                     if bytes[at - 1] == b'\\' {
                         self.state = State::Escape;

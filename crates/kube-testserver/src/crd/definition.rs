@@ -183,7 +183,7 @@ impl Version {
     }
 
     /// Says that CEL rules have not been looked at, where the real server would not look at them either.
-    fn add_unchecked(&self, mut causes: Vec<Cause>) -> Vec<Cause> {
+    pub(crate) fn add_unchecked(&self, mut causes: Vec<Cause>) -> Vec<Cause> {
         const BLOCKING: [&str; 5] = [
             "FieldValueNotSupported",
             "FieldValueRequired",

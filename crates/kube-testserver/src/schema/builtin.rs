@@ -417,6 +417,17 @@ mod tests {
     }
 
     #[test]
+    fn messages_say_what_json_does_not() {
+        let volume = at("v1", "Pod", &["spec", "volumes"]).item().expect("a list");
+        let fields: Vec<_> = volume.message().iter().map(|field| (field.number, field.name)).collect();
+        assert_eq!(fields, [(1, Some("name")), (2, None)]);
+        assert_eq!(volume.is_pointer("name"), Some(false));
+        assert_eq!(volume.is_pointer("emptyDir"), Some(true));
+        assert_eq!(at("apps/v1", "Deployment", &["spec"]).is_pointer("replicas"), Some(true));
+        assert_eq!(at("v1", "PersistentVolume", &["spec", "claimRef"]).message().len(), 7);
+    }
+
+    #[test]
     fn defaults_are_json() {
         let port = at("v1", "Pod", &["spec", "containers", "ports"]).item().expect("a list");
         assert_eq!(port.field("protocol").expect("a field").default, Some(json!("TCP")));

@@ -32,8 +32,8 @@ pub(super) const WRAPPED_ITEMS: &str = "items";
 /// A body that does not say what it is is taken for what is `expected`, an `apiVersion` and a `kind`.
 pub(crate) fn decode(bytes: &[u8], expected: (&str, &str)) -> Result<Value, ProtobufError> {
     let envelope = Envelope::read(bytes).map_err(|cause| ProtobufError { object: None, cause })?;
-    let or = |said, expected| if said == "" { expected } else { said };
-    let (api_version, kind) = (or(envelope.api_version, expected.0), or(envelope.kind, expected.1));
+    let api_version = if envelope.api_version.is_empty() { expected.0 } else { envelope.api_version };
+    let kind = if envelope.kind.is_empty() { expected.1 } else { envelope.kind };
     let object = |cause| {
         let object = Some((api_version.to_owned(), kind.to_owned()));
         ProtobufError { object, cause }

@@ -176,27 +176,6 @@ impl Store {
 
     /// Removes an object; returns its last state at the version of its removal.
     pub(crate) fn remove(&self, table: TableId, key: &str, expect: Expect) -> Result<Arc<Stored>, Mismatch> {
-        self.remove_with(table, key, expect, Stored::at_version)
-    }
-
-    /// Removes an object whose last state is the draft.
-    pub(crate) fn remove_as(
-        &self,
-        table: TableId,
-        draft: Draft,
-        expect: Expect,
-    ) -> Result<Arc<Stored>, Mismatch> {
-        let key = Arc::clone(&draft.key);
-        self.remove_with(table, &key, expect, |_, version| Stored::encode(draft, version))
-    }
-
-    fn remove_with(
-        &self,
-        table: TableId,
-        key: &str,
-        expect: Expect,
-        last_state: impl FnOnce(&Stored, u64) -> Stored,
-    ) -> Result<Arc<Stored>, Mismatch> {
         let mut inner = self.inner.write();
         let old = inner.table(table).objects.get(key).cloned();
         check(old.as_deref(), expect)?;
@@ -205,7 +184,7 @@ impl Store {
         let target = inner.table_mut(table);
         target.objects.remove(key);
         target.object_bytes -= old.size();
-        let last = Arc::new(last_state(&old, version));
+        let last = Arc::new(old.at_version(version));
         let change = Change { kind: ChangeKind::Deleted, version, old: Some(old), new: Arc::clone(&last) };
         target.history.push(change);
         drop(inner);

@@ -1,9 +1,10 @@
 //! From the bytes of a request to an object of the right kind.
 
+use bytes::Bytes;
 use serde_json::Value;
+use serde_saphyr::options::DuplicateKeyPolicy;
 
-use super::{Endpoint, FieldValidation, WriteOptions};
-use crate::crd::Version;
+use super::json;
 use crate::kinds::Resource;
 use crate::schema;
 use crate::status::{ApiError, Cause};
@@ -19,17 +20,47 @@ const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 /// How much of an unreadable body an error quotes.
 const QUOTED_BYTES: usize = 30;
 
+/// The bytes that an object was read from: what is unusual about them is said to those who want to know.
+#[derive(Clone, Debug)]
+pub(crate) struct Document {
+    /// JSON; empty for other formats.
+    pub(crate) json: Bytes,
+    /// Some object in it has a field twice.
+    pub(crate) repeats: bool,
+    /// What YAML readers say about fields that are there twice.
+    pub(crate) yaml_problem: Option<String>,
+}
+
 /// Reads the object in a request's body and checks that it says it is of this kind.
-pub(crate) fn object(resource: &Resource, content_type: &str, body: &[u8]) -> Result<Value, ApiError> {
+pub(crate) fn object(
+    resource: &Resource,
+    content_type: &str,
+    body: &Bytes,
+) -> Result<(Value, Document), ApiError> {
     if resource.custom.is_some() && media_type(content_type) == PROTOBUF {
         return Err(ApiError::unsupported_media_type(CUSTOM_BODY_TYPES));
     }
-    let mut value = parse_as(&resource.api_version(), &resource.kind, content_type, body)?;
+    let mut document = Document { json: Bytes::new(), repeats: false, yaml_problem: None };
+    let mut value = match media_type(content_type) {
+        "" | "application/json" | "*/*" => {
+            let parsed = json::parse(body).map_err(|why| unrecognized(&resource.kind, &why, body))?;
+            document.json = body.clone();
+            document.repeats = parsed.repeats;
+            parsed.value
+        }
+        _ => parse_as(&resource.api_version(), &resource.kind, content_type, body)?,
+    };
+    if is_yaml(content_type) {
+        document.yaml_problem = repeated_in_yaml(body);
+    }
     if value.is_null() && resource.custom.is_none() {
         value = Value::Object(serde_json::Map::new());
     }
     check_type(resource, &mut value, body)?;
-    Ok(value)
+    if resource.custom.is_some() {
+        whole_numbers(&mut value);
+    }
+    Ok((value, document))
 }
 
 /// Reads JSON, YAML or protobuf, by the content type.
@@ -38,21 +69,16 @@ pub(crate) fn parse(kind: &str, content_type: &str, body: &[u8]) -> Result<Value
 }
 
 fn parse_as(api_version: &str, kind: &str, content_type: &str, body: &[u8]) -> Result<Value, ApiError> {
-    let unrecognized = |why: &str| {
-        ApiError::bad_request(format!(
-            "the object provided is unrecognized (must be of type {kind}): couldn't get version/kind; json parse \
-             error: {why} ({})",
-            quoted(body)
-        ))
-    };
     match media_type(content_type) {
         "" | "application/json" | "*/*" => {
-            serde_json::from_slice(body).map_err(|error| unrecognized(&error.to_string()))
+            json::parse(body).map(|parsed| parsed.value).map_err(|why| unrecognized(kind, &why, body))
         }
-        "application/yaml" | "application/x-yaml" | "text/yaml" => {
-            let text = std::str::from_utf8(body).map_err(|error| unrecognized(&error.to_string()))?;
-            serde_saphyr::from_str(text).map_err(|error| unrecognized(&error.to_string()))
-        }
+        _ if is_yaml(content_type) => parse_yaml(body).map_err(|why| {
+            ApiError::bad_request(format!(
+                "the object provided is unrecognized (must be of type {kind}): yaml: {why} ({})",
+                quoted(body)
+            ))
+        }),
         PROTOBUF => schema::protobuf::decode(body, (api_version, kind)).map_err(|error| {
             // Options are not converted to another version, so the server does not say from what to what.
             if kind == "DeleteOptions" {
@@ -73,76 +99,61 @@ fn parse_as(api_version: &str, kind: &str, content_type: &str, body: &[u8]) -> R
     }
 }
 
+/// Reads YAML as Kubernetes does: the last of several equal keys counts.
+pub(super) fn parse_yaml(body: &[u8]) -> Result<Value, String> {
+    let text = std::str::from_utf8(body).map_err(|error| error.to_string())?;
+    let options = serde_saphyr::options! { duplicate_keys: DuplicateKeyPolicy::LastWins };
+    serde_saphyr::from_str_with_options(text, options).map_err(|error| yaml_words(&error))
+}
+
+/// An error without its picture of the text.
+fn yaml_words(error: &serde_saphyr::Error) -> String {
+    let whole = error.without_snippet().to_string();
+    whole.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned()
+}
+
+/// What is said of YAML that has the same key twice; none if it has not.
+pub(super) fn repeated_in_yaml(body: &[u8]) -> Option<String> {
+    let text = std::str::from_utf8(body).ok()?;
+    let read: Result<Value, _> = serde_saphyr::from_str(text);
+    let error = read.err()?;
+    let serde_saphyr::Error::DuplicateMappingKey { key, location } = error.without_snippet() else { return None };
+    let (line, key) = (location.line(), key.as_deref().unwrap_or_default());
+    Some(format!("yaml: unmarshal errors:\n  line {line}: key \"{key}\" already set in map"))
+}
+
+fn is_yaml(content_type: &str) -> bool {
+    matches!(media_type(content_type), "application/yaml" | "application/x-yaml" | "text/yaml")
+}
+
+fn unrecognized(kind: &str, why: &str, body: &[u8]) -> ApiError {
+    ApiError::bad_request(format!(
+        "the object provided is unrecognized (must be of type {kind}): couldn't get version/kind; json parse error: \
+         {why} ({})",
+        quoted(body)
+    ))
+}
+
+/// Custom resources have no types to tell 1.0 from 1: what is whole is written whole.
+fn whole_numbers(value: &mut Value) {
+    /// Up to here every whole number has a float of its own.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    match value {
+        Value::Array(list) => list.iter_mut().for_each(whole_numbers),
+        Value::Object(map) => map.values_mut().for_each(whole_numbers),
+        Value::Number(number) if number.is_f64() => {
+            if let Some(float) = number.as_f64().filter(|float| float.fract() == 0.0 && float.abs() <= EXACT) {
+                // Whole and small enough to be exact.
+                *value = Value::from(float as i64);
+            }
+        }
+        _ => {}
+    }
+}
+
 /// A content type without its parameters.
 fn media_type(content_type: &str) -> &str {
     content_type.split(';').next().unwrap_or("").trim()
-}
-
-/// Drops, completes and checks what the kind says about an object; returns warnings.
-pub(crate) fn conform(
-    resource: &Resource,
-    object: &mut Value,
-    options: &WriteOptions,
-) -> Result<Vec<String>, ApiError> {
-    let unknown = match &resource.custom {
-        Some(_) => {
-            let mut unknown = Vec::new();
-            if let Some(version) = custom_version(resource) {
-                unknown = version.prune(object);
-                version.default(object);
-            }
-            unknown
-        }
-        None => match resource.type_ref() {
-            Some(ty) => schema::coerce(object, ty)
-                .map_err(|mismatch| cannot_be_handled(resource, &mismatch.message))?
-                .into_iter()
-                .map(|field| field.path)
-                .collect(),
-            None => Vec::new(),
-        },
-    };
-    if unknown.is_empty() {
-        return Ok(Vec::new());
-    }
-    let each: Vec<String> = unknown.iter().map(|path| format!("unknown field \"{path}\"")).collect();
-    match options.validation {
-        FieldValidation::Ignore => Ok(Vec::new()),
-        FieldValidation::Warn => Ok(each),
-        FieldValidation::Strict => {
-            Err(cannot_be_handled(resource, &format!("strict decoding error: {}", each.join(", "))))
-        }
-    }
-}
-
-/// What the kind's own schema finds wrong with a new object; built-in kinds are checked by type only.
-pub(crate) fn violations(resource: &Resource, object: &Value) -> Vec<Cause> {
-    custom_version(resource).map(|version| version.validate(object)).unwrap_or_default()
-}
-
-/// What the kind's own schema finds wrong with a change; what was wrong before and is unchanged is let be.
-pub(crate) fn update_violations(
-    resource: &Resource,
-    endpoint: Endpoint,
-    object: &Value,
-    old: &Value,
-) -> Vec<Cause> {
-    let Some(version) = custom_version(resource) else { return Vec::new() };
-    match endpoint {
-        Endpoint::Status => version.validate_status(object, old),
-        _ => version.validate_update(object, old),
-    }
-}
-
-/// The version of the definition that a custom resource is served in.
-fn custom_version(resource: &Resource) -> Option<&Version> {
-    let (definition, at) = resource.custom.as_ref()?;
-    definition.versions.get(*at)
-}
-
-fn cannot_be_handled(resource: &Resource, why: &str) -> ApiError {
-    let (kind, version) = (&resource.kind, &resource.version);
-    ApiError::bad_request(format!("{kind} in version \"{version}\" cannot be handled as a {kind}: {why}"))
 }
 
 fn check_type(resource: &Resource, value: &mut Value, body: &[u8]) -> Result<(), ApiError> {
@@ -180,15 +191,7 @@ fn check_type(resource: &Resource, value: &mut Value, body: &[u8]) -> Result<(),
     let (group, version) = api_version.split_once('/').unwrap_or(("", &api_version));
     let same_kind = kind.is_empty() || *kind == *resource.kind;
     if !kind.is_empty() && !same_kind && resource.custom.is_none() {
-        let known = schema::builtin().root(&api_version, &kind).is_some();
-        let why = if known {
-            let target = if resource.group.is_empty() { "core" } else { short_group(&resource.group) };
-            format!("converting ({version}.{kind}) to ({target}.{}): unknown conversion", resource.kind)
-        } else {
-            format!(
-                "no kind \"{kind}\" is registered for version \"{api_version}\" in scheme \"pkg/runtime/scheme.go:111\""
-            )
-        };
+        let why = other_kind(resource, &api_version, &kind);
         return Err(ApiError::bad_request(format!(
             "{kind} in version \"{version}\" cannot be handled as a {}: {why}",
             resource.kind
@@ -216,9 +219,35 @@ fn check_type(resource: &Resource, value: &mut Value, body: &[u8]) -> Result<(),
             "the API version in the data ({api_version}) does not match the expected API version ({expected})"
         )));
     }
+    if let Some(metadata) = object.get("metadata").filter(|metadata| !metadata.is_object() && !metadata.is_null()) {
+        let into = match resource.custom {
+            Some(_) => "Go value".to_owned(),
+            None => format!("Go struct field {}.metadata", resource.kind),
+        };
+        let why = format!("json: cannot unmarshal {} into {into} of type v1.ObjectMeta", json_type(metadata));
+        return Err(cannot_be_handled(resource, &why));
+    }
     object.insert("apiVersion".to_owned(), Value::String(expected));
     object.insert("kind".to_owned(), Value::String(resource.kind.to_string()));
     Ok(())
+}
+
+/// The error about a body that is of the right kind, but not of its shape.
+pub(super) fn cannot_be_handled(resource: &Resource, why: &str) -> ApiError {
+    let (kind, version) = (&resource.kind, &resource.version);
+    ApiError::bad_request(format!("{kind} in version \"{version}\" cannot be handled as a {kind}: {why}"))
+}
+
+/// Why an object that says it is of another built-in kind cannot be one of this kind.
+pub(super) fn other_kind(resource: &Resource, api_version: &str, kind: &str) -> String {
+    if schema::builtin().root(api_version, kind).is_none() {
+        return format!(
+            "no kind \"{kind}\" is registered for version \"{api_version}\" in scheme \"pkg/runtime/scheme.go:111\""
+        );
+    }
+    let version = api_version.rsplit('/').next().unwrap_or_default();
+    let target = if resource.group.is_empty() { "core" } else { short_group(&resource.group) };
+    format!("converting ({version}.{kind}) to ({target}.{}): unknown conversion", resource.kind)
 }
 
 fn short_group(group: &str) -> &str {
@@ -248,5 +277,55 @@ fn quoted(body: &[u8]) -> String {
     } else {
         let hex: String = start.iter().map(|byte| format!("{byte:02x}")).collect();
         format!("{hex}{more}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// An envelope of type and fields, which are too short to need lengths of more than a byte.
+    fn protobuf(api_version: &str, kind: &str, fields: &[u8]) -> Vec<u8> {
+        let field = |number: u8, bytes: &[u8]| [&[number << 3 | 2, bytes.len() as u8], bytes].concat();
+        let meta = [field(1, api_version.as_bytes()), field(2, kind.as_bytes())].concat();
+        [b"k8s\0".to_vec(), field(1, &meta), field(2, fields)].concat()
+    }
+
+    #[test]
+    fn protobuf_is_read_by_its_media_type() {
+        let body = protobuf("apps/v1", "DeleteOptions", &[0x08, 5]);
+        let options = json!({"apiVersion": "apps/v1", "kind": "DeleteOptions", "gracePeriodSeconds": 5});
+        for content_type in [PROTOBUF, "application/vnd.kubernetes.protobuf; charset=utf-8"] {
+            assert_eq!(parse("DeleteOptions", content_type, &body).ok(), Some(options.clone()));
+        }
+        let error = parse("DeleteOptions", "application/cbor", &body).expect_err("not a body type");
+        assert_eq!((error.code, error.reason), (415, "UnsupportedMediaType"));
+    }
+
+    /// Messages as Kubernetes 1.37 gives them.
+    #[test]
+    fn unreadable_protobuf_is_a_bad_request() {
+        let message = |kind: &str, body: &[u8]| {
+            let error = parse(kind, PROTOBUF, body).expect_err("unreadable");
+            assert_eq!((error.code, error.reason), (400, "BadRequest"));
+            error.message
+        };
+        assert_eq!(
+            message("ConfigMap", b"hello"),
+            "the object provided is unrecognized (must be of type ConfigMap): provided data does not appear to be a \
+             protobuf message, expected prefix [107 56 115 0] (68656c6c6f)"
+        );
+        assert_eq!(
+            message("ConfigMap", &protobuf("v1", "ConfigMap", &[0x0a, 0x55])),
+            "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: unexpected EOF"
+        );
+        assert_eq!(
+            message("ConfigMap", &protobuf("x/v9", "ConfigMap", &[])),
+            "ConfigMap in version \"v9\" cannot be handled as a ConfigMap: no kind \"ConfigMap\" is registered for \
+             version \"x/v9\" in scheme \"pkg/runtime/scheme.go:111\""
+        );
+        assert_eq!(message("DeleteOptions", b"k8s\0"), "empty body");
     }
 }

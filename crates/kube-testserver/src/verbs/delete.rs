@@ -166,10 +166,9 @@ pub(crate) fn delete_collection(call: &Call) -> Result<Response<Body>, ApiError>
         .store
         .page(call.resource.table, &query)
         .map_err(|_| ApiError::expired("The resourceVersion for the provided list is too old."))?;
-    let mut items = Vec::new();
-    for item in page.items {
+    for item in &page.items {
         match delete_object(&call.cluster, &call.resource, item.namespace(), item.name(), &options) {
-            Ok(Deleted::Gone(object) | Deleted::Pending(object)) => items.push(object),
+            Ok(Deleted::Gone(_) | Deleted::Pending(_)) => {}
             // Somebody else was faster; the wish is fulfilled.
             Err(error) if error.reason == "NotFound" => {}
             Err(error) => return Err(error),
@@ -177,7 +176,8 @@ pub(crate) fn delete_collection(call: &Call) -> Result<Response<Body>, ApiError>
     }
     let view = View::new(&call.resource, call.form, &call.query, call.cluster.clock.now());
     let meta = ListMeta { version: call.cluster.store.version(), ..ListMeta::default() };
-    Ok(list_reply(view, &meta, items, call.gzip))
+    // The answer shows the objects as they were before.
+    Ok(list_reply(view, &meta, page.items, call.gzip))
 }
 
 /// Deletes an object, or marks it for deletion.
@@ -211,13 +211,16 @@ pub(crate) fn delete_object(
             return Ok(if gone { Deleted::Gone(preview) } else { Deleted::Pending(preview) });
         }
         let written = match gone {
-            // An object that nothing held goes as it was; one that was marked before goes as it is now.
-            true if !metadata::is_deleting(&live) && !returns_marked(resource) => {
-                cluster.store.remove(resource.table, &key, expect).map(Deleted::Gone)
+            // Pods are marked even if nothing holds them, in a step of its own that watches see.
+            true if resource.is("", "pods") => {
+                cluster.store.put(resource.table, draft, expect).and_then(|marked| {
+                    cluster.store.remove(resource.table, &key, Expect::Version(marked.version()))
+                })
             }
-            true => cluster.store.remove_as(resource.table, draft, expect).map(Deleted::Gone),
-            false => cluster.store.put(resource.table, draft, expect).map(Deleted::Pending),
+            true => cluster.store.remove(resource.table, &key, expect),
+            false => cluster.store.put(resource.table, draft, expect),
         };
+        let written = written.map(if gone { Deleted::Gone } else { Deleted::Pending });
         match written {
             Ok(deleted) => {
                 match &deleted {
@@ -352,11 +355,6 @@ fn propagation(policy: Option<&str>, orphan: Option<bool>) -> Result<Option<Prop
         (None, Some(false)) => Ok(Some(Propagation::Background)),
         (policy, None) => Ok(policy),
     }
-}
-
-/// Pods are answered, and deleted, with the marks of their deletion on them.
-fn returns_marked(resource: &Resource) -> bool {
-    resource.is("", "pods")
 }
 
 fn uid_of(object: &Stored) -> String {

@@ -139,8 +139,9 @@ pub(crate) fn update_object(
             return Ok(Updated { object, created: false, warnings });
         }
         let written = if gone {
-            // The last change and the removal are one step for everybody who watches.
-            cluster.store.remove_as(resource.table, draft, expect)
+            // The change itself is never stored: watches see the object go as it was, the writer sees its own.
+            let removed = cluster.store.remove(resource.table, &draft.key, expect);
+            removed.map(|_| Arc::new(Stored::preview(draft, Some(current.version()))))
         } else {
             cluster.store.put(resource.table, draft, expect)
         };

@@ -274,8 +274,9 @@ impl Watch {
             (false, false) => return false,
             (false, true) => self.write_event("ADDED", &change.new, out),
             (true, true) => self.write_event("MODIFIED", &change.new, out),
+            (true, false) if change.kind == ChangeKind::Deleted => self.write_event("DELETED", &change.new, out),
             (true, false) => {
-                // Removed, or it left the selector: for this watch it is gone, in its last state.
+                // It left the selector: for this watch it is gone, in its last matching state.
                 if let Some(old) = &change.old {
                     self.write_event("DELETED", &old.at_version(change.version), out);
                 }

@@ -142,7 +142,8 @@ fn what_is_no_envelope_is_an_error() {
 
 #[test]
 fn errors_say_what_is_wrong() {
-    let unknown = "no kind \"Foo\" is registered for version \"a/v1\" in scheme \"pkg/runtime/scheme.go:111\"";
+    let unknown =
+        "no kind \"Foo\" is registered for version \"a/v1\" in scheme \"pkg/runtime/scheme.go:111\"";
     assert_eq!(read("a/v1", "Foo", &[]), Err(unknown.to_owned()));
     let cases: [(Vec<u8>, &str); 7] = [
         (vec![0x0a, 0x55, b'a'], "unexpected EOF"),

@@ -1,0 +1,62 @@
+//! What can go wrong, told apart as far as the rules need it.
+
+use std::time::Duration;
+
+/// Why a request was not answered as hoped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Failure {
+    /// 410: the version is no longer known.
+    Expired,
+    /// The version is not known yet: another server was ahead.
+    VersionTooLarge,
+    /// 429: later.
+    TooManyRequests {
+        /// How long the server asks to wait.
+        retry_after: Option<Duration>,
+    },
+    /// Nobody listens.
+    ConnectionRefused,
+    /// 500 with reason InternalError.
+    Internal,
+    /// Everything else: 401, 403, 404, 5xx, a broken connection, an answer that is not understood.
+    Other,
+}
+
+impl Failure {
+    /// The version asked for is the problem, so asking for the latest helps.
+    pub(super) fn is_about_version(&self) -> bool {
+        matches!(self, Failure::Expired | Failure::VersionTooLarge)
+    }
+
+    /// The request may be repeated as it was, later.
+    pub(super) fn is_passing(&self) -> bool {
+        matches!(self, Failure::ConnectionRefused | Failure::TooManyRequests { .. })
+    }
+
+    /// How long the server asks to wait at least.
+    pub(super) fn retry_after(&self) -> Duration {
+        match self {
+            Failure::TooManyRequests { retry_after } => retry_after.unwrap_or_default(),
+            _ => Duration::ZERO,
+        }
+    }
+}
+
+/// How a watch ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WatchEnd {
+    /// It could not be opened.
+    Refused(Failure),
+    /// The server ended it in good order.
+    Closed,
+    /// The server ended it with an ERROR event.
+    Error(Failure),
+    /// The connection broke.
+    Broken,
+    /// What arrived was not an event, or too large for one.
+    Garbled,
+    /// The driver cut it, because [`Machine::deadline`](super::Machine::deadline) had passed.
+    Overdue,
+}

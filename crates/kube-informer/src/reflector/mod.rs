@@ -1,0 +1,27 @@
+//! The rules by which a copy follows the server: what to ask next, from which version, and what to do when it
+//! goes wrong.
+//!
+//! [`Machine`] does no I/O and reads no clock. A driver asks it what to do ([`Machine::next`]), does it, and tells
+//! it what came of it ([`Machine::page`], [`Machine::event`], [`Machine::watch_ended`], …). So every rule is a
+//! test without a server, and a simulator can drive it from a seed.
+//!
+//! The rules are client-go's, with these improvements:
+//!
+//! - initial events that stop coming are given up after [`Config::initial_silence`], and the server's inability
+//!   is remembered, instead of waiting for ever and trying again at each relist;
+//! - a watch on which nothing arrives for [`Config::silence`] is reopened, and each watch has a deadline of its
+//!   own, instead of trusting the connection;
+//! - a watch that ends early backs off, in either mode;
+//! - the backoff starts anew after a time without failures, not at fixed intervals during an outage.
+
+mod backoff;
+mod config;
+mod failure;
+mod machine;
+#[cfg(test)]
+mod tests;
+
+pub use backoff::Backoff;
+pub use config::Config;
+pub use failure::{Failure, WatchEnd};
+pub use machine::{BookmarkVerdict, EventVerdict, ListRequest, Machine, PageVerdict, Step, WatchRequest};

@@ -1,0 +1,502 @@
+//! Every rule of following, without a server.
+
+use std::time::{Duration, Instant};
+
+use super::*;
+
+/// A machine and its clock.
+struct Run {
+    machine: Machine,
+    now: Instant,
+}
+
+impl Run {
+    fn new(config: Config) -> Self {
+        Self { machine: Machine::new(config, 1), now: start() }
+    }
+
+    /// With lists only.
+    fn listing() -> Self {
+        Self::new(Config { initial_events: false, ..Config::default() })
+    }
+
+    /// What is done next, waits aside; and how long it had to be waited for.
+    fn next(&mut self) -> (Duration, Step) {
+        let before = self.now;
+        loop {
+            match self.machine.next(self.now) {
+                Step::Wait(until) => self.now = until,
+                step => return (self.now - before, step),
+            }
+        }
+    }
+
+    fn list(&mut self) -> ListRequest {
+        match self.next() {
+            (_, Step::List(request)) => request,
+            (_, other) => panic!("{other:?} instead of a list"),
+        }
+    }
+
+    fn watch(&mut self) -> WatchRequest {
+        match self.next() {
+            (_, Step::Watch(request)) => {
+                self.machine.watch_opened(self.now);
+                request
+            }
+            (_, other) => panic!("{other:?} instead of a watch"),
+        }
+    }
+
+    fn fail_list(&mut self, failure: &Failure) {
+        self.machine.list_failed(failure, self.now);
+    }
+
+    fn end(&mut self, end: &WatchEnd) {
+        self.machine.watch_ended(end, self.now);
+    }
+
+    fn event(&mut self, version: &str) -> EventVerdict {
+        self.machine.event(false, version, self.now)
+    }
+
+    fn pass(&mut self, time: Duration) {
+        self.now += time;
+    }
+
+    /// Lists at a version, and opens the watch.
+    fn synced(version: &str) -> Self {
+        let mut run = Self::listing();
+        run.list();
+        run.machine.page(version, "");
+        run.watch();
+        run
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "any instant will do, and there is no other way to make one")]
+fn start() -> Instant {
+    Instant::now()
+}
+
+fn complete(version: &str) -> PageVerdict {
+    PageVerdict::Complete { resource_version: version.to_owned() }
+}
+
+const SECOND: Duration = Duration::from_secs(1);
+
+// Which version is asked for.
+
+#[test]
+fn the_first_list_takes_any_version_and_the_watch_follows_it() {
+    let mut run = Run::listing();
+    let list = run.list();
+    assert_eq!((list.resource_version.as_str(), list.limit), ("0", Some(500)));
+    assert_eq!(run.machine.page("10", ""), complete("10"));
+    let watch = run.watch();
+    assert_eq!((watch.resource_version.as_str(), watch.initial_events), ("10", false));
+}
+
+#[test]
+fn a_later_list_is_not_older_than_what_was_seen_and_comes_in_one_piece() {
+    let mut run = Run::synced("10");
+    assert_eq!(run.event("12"), EventVerdict::Apply);
+    run.end(&WatchEnd::Error(Failure::Expired));
+    let list = run.list();
+    assert_eq!((list.resource_version.as_str(), list.limit), ("12", None));
+}
+
+#[test]
+fn a_version_the_server_does_not_have_leads_to_the_latest_at_once() {
+    for failure in [Failure::Expired, Failure::VersionTooLarge] {
+        let mut run = Run::synced("10");
+        run.end(&WatchEnd::Error(Failure::Expired));
+        assert_eq!(run.list().resource_version, "10");
+        run.fail_list(&failure);
+        let (waited, step) = run.next();
+        assert_eq!(waited, Duration::ZERO);
+        assert_eq!(step, Step::List(ListRequest { limit: None, ..ListRequest::default() }));
+        assert_eq!(run.machine.page("20", ""), complete("20"));
+        run.watch();
+        run.end(&WatchEnd::Error(Failure::Expired));
+        assert_eq!(run.list().resource_version, "20", "once it worked, versions are asked for again");
+    }
+}
+
+#[test]
+fn a_latest_list_that_fails_too_backs_off_and_stays_with_the_latest() {
+    let mut run = Run::synced("10");
+    run.end(&WatchEnd::Error(Failure::Expired));
+    run.list();
+    run.fail_list(&Failure::Expired);
+    run.list();
+    run.fail_list(&Failure::Other);
+    let (waited, step) = run.next();
+    assert!(waited >= Duration::from_millis(800));
+    assert!(matches!(step, Step::List(ListRequest { resource_version, .. }) if resource_version.is_empty()));
+}
+
+#[test]
+fn an_expired_watch_does_not_make_its_version_unavailable() {
+    let mut run = Run::synced("10");
+    run.end(&WatchEnd::Refused(Failure::Expired));
+    assert_eq!(run.list().resource_version, "10");
+}
+
+// Pages.
+
+#[test]
+fn pages_follow_their_token_without_a_version_and_have_the_version_of_the_first() {
+    let mut run = Run::listing();
+    run.list();
+    assert_eq!(run.machine.page("10", "token"), PageVerdict::More);
+    let next = run.list();
+    assert_eq!((next.resource_version.as_str(), next.continue_token.as_str()), ("", "token"));
+    assert_eq!(next.limit, Some(500));
+    assert_eq!(run.machine.page("11", ""), complete("10"));
+}
+
+#[test]
+fn a_server_that_sends_pages_at_version_zero_is_asked_for_pages_later() {
+    let mut run = Run::listing();
+    run.list();
+    run.machine.page("10", "token");
+    run.list();
+    run.machine.page("10", "");
+    run.watch();
+    run.end(&WatchEnd::Error(Failure::Expired));
+    assert_eq!(run.list().limit, Some(500));
+}
+
+#[test]
+fn a_page_size_that_is_set_is_always_used() {
+    let mut run = Run::new(Config { initial_events: false, page_size: Some(7), ..Config::default() });
+    assert_eq!(run.list().limit, Some(7));
+    run.machine.page("10", "");
+    run.watch();
+    run.end(&WatchEnd::Error(Failure::Expired));
+    assert_eq!(run.list().limit, Some(7));
+}
+
+#[test]
+fn pages_that_expire_half_way_are_replaced_by_one_full_list() {
+    let mut run = Run::listing();
+    run.list();
+    run.machine.page("10", "token");
+    run.list();
+    run.fail_list(&Failure::Expired);
+    let (waited, step) = run.next();
+    assert_eq!(waited, Duration::ZERO);
+    let full = ListRequest { resource_version: "0".to_owned(), limit: None, continue_token: String::new() };
+    assert_eq!(step, Step::List(full));
+    assert_eq!(run.machine.page("15", ""), complete("15"));
+}
+
+// Initial events.
+
+#[test]
+fn initial_events_are_asked_for_first_and_their_end_starts_the_copy() {
+    let mut run = Run::new(Config::default());
+    let watch = run.watch();
+    assert_eq!((watch.resource_version.as_str(), watch.initial_events), ("", true));
+    assert_eq!(run.machine.event(true, "5", run.now), EventVerdict::Collect);
+    assert_eq!(run.machine.bookmark("6", false, run.now), BookmarkVerdict::Ignore);
+    let end = BookmarkVerdict::Complete { resource_version: "9".to_owned() };
+    assert_eq!(run.machine.bookmark("9", true, run.now), end);
+    assert_eq!(run.machine.resource_version(), "9");
+    assert_eq!(run.event("10"), EventVerdict::Apply, "the same stream goes on");
+    run.end(&WatchEnd::Closed);
+    let watch = run.watch();
+    assert_eq!((watch.resource_version.as_str(), watch.initial_events), ("10", false));
+}
+
+#[test]
+fn later_initial_events_are_not_older_than_what_was_seen() {
+    let mut run = Run::new(Config::default());
+    run.watch();
+    run.machine.bookmark("9", true, run.now);
+    run.end(&WatchEnd::Error(Failure::Expired));
+    let watch = run.watch();
+    assert_eq!((watch.resource_version.as_str(), watch.initial_events), ("9", true));
+    run.end(&WatchEnd::Refused(Failure::Expired));
+    let (waited, step) = run.next();
+    assert_eq!(waited, Duration::ZERO);
+    assert!(
+        matches!(step, Step::Watch(WatchRequest { resource_version, initial_events: true, .. }) if resource_version.is_empty())
+    );
+}
+
+#[test]
+fn a_server_without_initial_events_is_asked_for_a_list_at_once_and_that_is_remembered() {
+    let mut run = Run::new(Config::default());
+    run.watch();
+    run.end(&WatchEnd::Refused(Failure::Other));
+    let (waited, step) = run.next();
+    assert_eq!(waited, Duration::ZERO);
+    assert!(matches!(step, Step::List(_)));
+    run.machine.page("10", "");
+    run.watch();
+    run.end(&WatchEnd::Error(Failure::Expired));
+    run.list();
+    run.machine.page("20", "");
+    run.watch();
+    run.pass(Config::default().fallback_for);
+    run.end(&WatchEnd::Error(Failure::Expired));
+    assert!(run.watch().initial_events, "after a while it is tried again");
+}
+
+#[test]
+fn initial_events_that_stop_coming_are_given_up_for_a_list() {
+    let mut run = Run::new(Config::default());
+    run.watch();
+    run.pass(20 * SECOND);
+    run.machine.event(true, "5", run.now);
+    let deadline = run.machine.deadline().unwrap();
+    assert_eq!(deadline, run.now + Config::default().initial_silence);
+    run.now = deadline;
+    run.end(&WatchEnd::Overdue);
+    assert_eq!(run.list().resource_version, "0");
+}
+
+#[test]
+fn initial_events_that_break_off_are_asked_for_again_after_a_wait() {
+    for end in [WatchEnd::Closed, WatchEnd::Broken, WatchEnd::Garbled] {
+        let mut run = Run::new(Config::default());
+        run.watch();
+        run.machine.event(true, "5", run.now);
+        run.end(&end);
+        let (waited, step) = run.next();
+        assert!(waited >= Duration::from_millis(800), "{end:?}");
+        assert!(matches!(step, Step::Watch(WatchRequest { initial_events: true, .. })), "{end:?}");
+        assert_eq!(run.machine.resource_version(), "", "half of the objects are none");
+    }
+}
+
+#[test]
+fn a_busy_server_is_asked_for_initial_events_again_later() {
+    for failure in [Failure::ConnectionRefused, Failure::TooManyRequests { retry_after: None }] {
+        let mut run = Run::new(Config::default());
+        run.watch();
+        run.end(&WatchEnd::Refused(failure));
+        let (waited, step) = run.next();
+        assert!(waited >= Duration::from_millis(800));
+        assert!(matches!(step, Step::Watch(WatchRequest { initial_events: true, .. })));
+    }
+}
+
+// Watching.
+
+#[test]
+fn a_watch_that_ends_in_good_order_goes_on_at_once_from_the_last_version() {
+    let mut run = Run::synced("10");
+    run.event("11");
+    run.machine.bookmark("15", false, run.now);
+    run.pass(300 * SECOND);
+    run.end(&WatchEnd::Closed);
+    let (waited, step) = run.next();
+    assert_eq!(waited, Duration::ZERO);
+    assert!(matches!(step, Step::Watch(WatchRequest { resource_version, .. }) if resource_version == "15"));
+}
+
+#[test]
+fn a_watch_that_ends_at_once_without_an_event_waits_and_lists() {
+    for end in [WatchEnd::Closed, WatchEnd::Broken] {
+        let mut run = Run::synced("10");
+        run.pass(SECOND / 2);
+        run.end(&end);
+        let (waited, step) = run.next();
+        assert!(waited >= Duration::from_millis(800));
+        assert!(matches!(step, Step::List(_)));
+    }
+}
+
+#[test]
+fn watches_that_end_early_again_and_again_wait_though_they_work() {
+    let mut run = Run::synced("10");
+    let mut waits = Vec::new();
+    for version in 11..21 {
+        run.event(&version.to_string());
+        run.end(&WatchEnd::Closed);
+        let (waited, step) = run.next();
+        assert!(matches!(step, Step::Watch(_)));
+        waits.push(waited > Duration::ZERO);
+    }
+    assert_eq!(waits, [false, false, false, true, true, true, true, true, true, true]);
+}
+
+#[test]
+fn a_short_watch_with_an_event_is_a_good_one() {
+    let mut run = Run::synced("10");
+    run.event("11");
+    run.end(&WatchEnd::Closed);
+    assert_eq!(run.watch().resource_version, "11");
+}
+
+#[test]
+fn watches_last_between_once_and_twice_the_setting_and_not_all_the_same() {
+    let mut run = Run::synced("10");
+    let mut timeouts = Vec::new();
+    for _ in 0..20 {
+        run.pass(400 * SECOND);
+        run.end(&WatchEnd::Closed);
+        timeouts.push(run.watch().timeout);
+    }
+    assert!(timeouts.iter().all(|timeout| (300 * SECOND..600 * SECOND).contains(timeout)), "{timeouts:?}");
+    timeouts.dedup();
+    assert!(timeouts.len() > 10);
+}
+
+#[test]
+fn a_silent_watch_is_cut_in_under_three_minutes_and_reopened_without_a_list() {
+    let mut run = Run::synced("10");
+    run.pass(100 * SECOND);
+    run.machine.bookmark("12", false, run.now);
+    let deadline = run.machine.deadline().unwrap();
+    assert!(deadline > run.now + 60 * SECOND && deadline < run.now + 180 * SECOND);
+    run.now = deadline;
+    run.end(&WatchEnd::Overdue);
+    let (waited, step) = run.next();
+    assert_eq!(waited, Duration::ZERO);
+    assert!(matches!(step, Step::Watch(WatchRequest { resource_version, .. }) if resource_version == "12"));
+}
+
+#[test]
+fn a_watch_that_outlives_its_time_is_cut_however_busy_it_is() {
+    let mut run = Run::synced("10");
+    let opened = run.now;
+    for _ in 0..100 {
+        run.pass(10 * SECOND);
+        run.machine.heard(run.now);
+    }
+    assert!(run.machine.deadline().unwrap() <= opened + 630 * SECOND);
+}
+
+#[test]
+fn refused_and_busy_watches_are_tried_again_without_a_list() {
+    let busy = Failure::TooManyRequests { retry_after: Some(20 * SECOND) };
+    for end in [
+        WatchEnd::Refused(Failure::ConnectionRefused),
+        WatchEnd::Refused(busy.clone()),
+        WatchEnd::Error(busy),
+    ] {
+        let mut run = Run::synced("10");
+        run.end(&end);
+        let (waited, step) = run.next();
+        let asked =
+            if end == WatchEnd::Refused(Failure::ConnectionRefused) { Duration::ZERO } else { 20 * SECOND };
+        assert!(waited >= asked.max(Duration::from_millis(800)), "{end:?}: {waited:?}");
+        assert!(
+            matches!(step, Step::Watch(WatchRequest { resource_version, .. }) if resource_version == "10")
+        );
+    }
+}
+
+#[test]
+fn every_other_failure_of_a_watch_waits_and_lists() {
+    for end in [
+        WatchEnd::Refused(Failure::Other),
+        WatchEnd::Refused(Failure::Expired),
+        WatchEnd::Refused(Failure::Internal),
+        WatchEnd::Error(Failure::Expired),
+        WatchEnd::Error(Failure::Internal),
+        WatchEnd::Error(Failure::Other),
+        WatchEnd::Garbled,
+    ] {
+        let mut run = Run::synced("10");
+        run.end(&end);
+        let (waited, step) = run.next();
+        assert!(waited >= Duration::from_millis(800), "{end:?}");
+        assert!(matches!(step, Step::List(_)), "{end:?}");
+    }
+}
+
+#[test]
+fn internal_errors_are_waited_out_without_a_list_if_that_is_set() {
+    let config = Config { initial_events: false, internal_error_retry: 10 * SECOND, ..Config::default() };
+    let mut run = Run::new(config);
+    run.list();
+    run.machine.page("10", "");
+    for _ in 0..3 {
+        assert_eq!(run.watch().resource_version, "10");
+        run.pass(4 * SECOND);
+        run.end(&WatchEnd::Error(Failure::Internal));
+    }
+    run.watch();
+    run.pass(4 * SECOND);
+    run.end(&WatchEnd::Error(Failure::Internal));
+    run.list();
+}
+
+#[test]
+fn a_connection_that_breaks_goes_on_from_the_last_version() {
+    let mut run = Run::synced("10");
+    run.event("11");
+    run.end(&WatchEnd::Broken);
+    assert_eq!(run.watch().resource_version, "11");
+    run.pass(60 * SECOND);
+    run.end(&WatchEnd::Broken);
+    let (waited, step) = run.next();
+    assert_eq!(waited, Duration::ZERO, "a quiet watch that was cut is no failure");
+    assert!(matches!(step, Step::Watch(WatchRequest { resource_version, .. }) if resource_version == "11"));
+}
+
+#[test]
+fn a_watch_from_nowhere_counts_no_version_before_its_first_change() {
+    for nowhere in ["", "0"] {
+        let mut run = Run::synced(nowhere);
+        run.machine.event(true, "50", run.now);
+        assert_eq!(run.machine.resource_version(), nowhere);
+        run.machine.event(false, "60", run.now);
+        run.machine.event(true, "61", run.now);
+        assert_eq!(run.machine.resource_version(), "61");
+    }
+}
+
+// Waiting.
+
+#[test]
+fn waits_double_up_to_thirty_seconds_with_as_much_again_at_random() {
+    let mut run = Run::listing();
+    let mut expected = 0.8;
+    for _ in 0..10 {
+        run.list();
+        run.fail_list(&Failure::Other);
+        let (waited, _) = run.next();
+        let waited = waited.as_secs_f64();
+        assert!((expected..expected * 2.0).contains(&waited), "{waited} after {expected}");
+        expected = f64::min(expected * 2.0, 30.0);
+    }
+}
+
+#[test]
+fn waits_start_anew_after_two_minutes_without_a_failure() {
+    let mut run = Run::listing();
+    for _ in 0..10 {
+        run.list();
+        run.fail_list(&Failure::Other);
+    }
+    run.list();
+    run.pass(121 * SECOND);
+    run.fail_list(&Failure::Other);
+    let (waited, _) = run.next();
+    assert!(waited < 2 * SECOND, "{waited:?}");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_waits() {
+    let waits = |seed| {
+        let mut run = Run {
+            machine: Machine::new(Config { initial_events: false, ..Config::default() }, seed),
+            now: start(),
+        };
+        (0..5)
+            .map(|_| {
+                run.list();
+                run.fail_list(&Failure::Other);
+                run.next().0
+            })
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(waits(7), waits(7));
+    assert_ne!(waits(7), waits(8));
+}
