@@ -1,7 +1,11 @@
 //! A local, indexed, always-current copy of Kubernetes objects.
 //!
-//! This crate is being built room by room. What is here is the [`reflector`]: the rules by which a copy follows
-//! the server, as a state machine without I/O. The rooms around it (source, queue, store, fan-out, informers)
-//! follow.
+//! This crate is being built room by room. What is here: the [`source`], which lists and watches one kind, the
+//! [`reflector`], which follows it by client-go's rules, and the [`queue`] it feeds. The rooms behind them (store,
+//! fan-out, informers) follow.
 
+pub mod queue;
 pub mod reflector;
+pub mod source;
+
+pub use {k8s_openapi, kube_client, kube_core};

@@ -5,16 +5,20 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use crate::apply::{self, Manager, Operation, ResetFields};
 use crate::cluster::Cluster;
 use crate::crd::{self, Definition, NamesInUse, Scope, Version};
 use crate::kinds::{Resource, Selectable, Subresource, Traits, Verb};
 use crate::selector::Selector;
-use crate::status::ApiError;
+use crate::status::{ApiError, Details};
 use crate::storage::{PageQuery, TableId, object_key};
 use crate::verbs::{Change, DeleteOptions, WriteOptions, delete_object, update_object};
 
 const GROUP: &str = "apiextensions.k8s.io";
 const PLURAL: &str = "customresourcedefinitions";
+
+/// The field that an object has once it is being deleted.
+const MARK: &[u8] = b"\"deletionTimestamp\"";
 
 /// Holds a definition until all its objects are gone.
 const CLEANUP_FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";
@@ -60,6 +64,22 @@ pub(crate) fn before_write(
     Ok(Prepared(crd::is_established(object).then_some(definition)))
 }
 
+/// Says in a new definition that the server wrote what it says about itself.
+pub(crate) fn own_status(cluster: &Cluster, resource: &Resource, object: &mut Value) {
+    let Some(ty) = resource.type_ref().filter(|_| resource.is(GROUP, PLURAL)) else { return };
+    let mut before = object.clone();
+    before["status"]["conditions"] = json!([]);
+    before["status"]["acceptedNames"] = json!({"kind": "", "plural": ""});
+    let manager = Manager {
+        name: "apiserver",
+        operation: Operation::Update,
+        api_version: &resource.api_version(),
+        subresource: "status",
+        time: &cluster.clock.now_text(),
+    };
+    apply::track_update(Some(&before), object, ty, &manager, &ResetFields::of_status(&resource.kind));
+}
+
 impl Prepared {
     /// What the client who writes the definition is to be warned of.
     pub(crate) fn warnings(&self) -> Vec<String> {
@@ -88,6 +108,32 @@ pub(crate) fn hold(cluster: &Cluster, object: &mut Value) {
         Value::Array(list) => list.push(json!(CLEANUP_FINALIZER)),
         _ => *finalizers = json!([CLEANUP_FINALIZER]),
     }
+}
+
+/// Refuses new objects under a definition that is being deleted.
+pub(crate) fn check_create(cluster: &Cluster, resource: &Resource) -> Result<(), ApiError> {
+    if resource.custom.is_none() {
+        return Ok(());
+    }
+    let Some(definitions) = cluster.builtin(GROUP, PLURAL) else { return Ok(()) };
+    let key = object_key("", &format!("{}.{}", resource.plural, resource.group));
+    let Some(definition) = cluster.store.get(definitions.table, &key) else { return Ok(()) };
+    // Looking at the text saves parsing the definition for each object under it.
+    let marked = definition.text().windows(MARK.len()).any(|window| window == MARK);
+    let metadata = marked.then(|| definition.object().remove("metadata")).flatten();
+    if metadata.is_some_and(|metadata| metadata["deletionTimestamp"].is_string()) {
+        let message = "create not allowed while custom resource definition is terminating";
+        let details = Details {
+            group: resource.group.to_string(),
+            kind: resource.plural.to_string(),
+            ..Details::default()
+        };
+        return Err(ApiError {
+            details: Some(Box::new(details)),
+            ..ApiError::new(405, "MethodNotAllowed", message)
+        });
+    }
+    Ok(())
 }
 
 /// Deletes the objects of a definition that was marked for deletion.

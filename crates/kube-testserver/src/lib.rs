@@ -23,7 +23,7 @@
 //! # tokio::runtime::Runtime::new().unwrap().block_on(example()).unwrap();
 //! ```
 //!
-//! What it does not do: validate built-in kinds beyond types and metadata, fill in their defaults, evaluate
+//! What it does not do: validate built-in kinds beyond types and metadata, run admission, evaluate
 //! CEL rules, call webhooks, or run pods. See the crate's README for the whole list.
 
 mod access;

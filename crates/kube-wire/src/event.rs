@@ -70,7 +70,7 @@ impl EventError {
     /// The object that could not be decoded, if that much is known.
     pub fn key(&self) -> Option<&ObjectKey> {
         match self {
-            Self::Object { error, .. } => error.key.as_ref(),
+            Self::Object { error, .. } => error.key.as_deref(),
             Self::NotAnEvent { .. } => None,
         }
     }
@@ -103,7 +103,10 @@ fn explain(frame: &[u8], error: &serde_json::Error) -> EventError {
     match serde_json::from_slice::<Envelope<'_>>(frame) {
         Ok(Envelope { event, object }) => EventError::Object {
             event,
-            error: DecodeError { key: peek_key(object.get().as_bytes()), why: error.to_string() },
+            error: DecodeError {
+                key: peek_key(object.get().as_bytes()).map(Box::new),
+                why: error.to_string(),
+            },
         },
         Err(_) => EventError::NotAnEvent { why: error.to_string() },
     }

@@ -166,9 +166,10 @@ impl ListItems {
         self.skip_space();
         let Some(&byte) = self.buffer.first() else { return Ok(false) };
         self.state = match (&self.state, byte) {
-            (State::Start, b'{') => self.pass(State::Key { first: true }),
+            (State::Start, b'{') | (State::Key { first: false }, b',') => {
+                self.pass(State::Key { first: true })
+            }
             (State::Key { .. }, b'}') => self.pass(State::Done),
-            (State::Key { first: false }, b',') => self.pass(State::Key { first: true }),
             (State::Key { first: true }, b'"') => State::InKey(Scanner::new(1)),
             (State::Colon { items: true }, b':') => self.pass(State::Items),
             (State::Colon { items: false }, b':') => self.pass(State::Value(Scanner::new(self.limits.depth))),

@@ -31,7 +31,7 @@ impl DecodeOptions {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DecodeError {
     /// Which object it is, if that much can be read.
-    pub key: Option<ObjectKey>,
+    pub key: Option<Box<ObjectKey>>,
     /// What is wrong with it.
     pub why: String,
 }
@@ -60,7 +60,7 @@ pub fn decode_object<K: DeserializeOwned>(object: &[u8], options: DecodeOptions)
     };
     decoded
         .and_then(|value| json.end().map(|()| value))
-        .map_err(|error| DecodeError { key: peek_key(object), why: error.to_string() })
+        .map_err(|error| DecodeError { key: peek_key(object).map(Box::new), why: error.to_string() })
 }
 
 /// Where in an object the decoder is.

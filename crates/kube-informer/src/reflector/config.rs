@@ -15,6 +15,8 @@ pub struct Config {
     /// Lists always come in pages of this size. Without it, the size depends on what the server is asked:
     /// lists at a known version come in one piece, from the server's memory.
     pub page_size: Option<u32>,
+    /// A list of which nothing arrives for so long has failed. client-go waits for ever.
+    pub list_silence: Duration,
     /// Watches last between this and twice this, at random, so that a fleet does not reconnect in step.
     pub watch_timeout: Duration,
     /// How much later than agreed a watch may end before it is cut.
@@ -40,6 +42,7 @@ impl Default for Config {
             initial_silence: Duration::from_secs(30),
             fallback_for: Duration::from_secs(30 * 60),
             page_size: None,
+            list_silence: Duration::from_secs(60),
             watch_timeout: Duration::from_secs(5 * 60),
             watch_slack: Duration::from_secs(30),
             silence: Duration::from_secs(150),

@@ -19,7 +19,9 @@ pub enum Failure {
     ConnectionRefused,
     /// 500 with reason InternalError.
     Internal,
-    /// Everything else: 401, 403, 404, 5xx, a broken connection, an answer that is not understood.
+    /// 400, 405, 406, 415, 422: the server does not understand what was asked.
+    NotUnderstood,
+    /// Everything else: 401, 403, 404, 5xx, a broken connection, an answer that makes no sense.
     Other,
 }
 

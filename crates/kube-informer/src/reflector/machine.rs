@@ -164,6 +164,11 @@ impl Machine {
         &self.version
     }
 
+    /// How long a driver waits for the next bytes of a list.
+    pub fn list_silence(&self) -> Duration {
+        self.config.list_silence
+    }
+
     /// What to do now. To be asked again after it was done, or after the wait.
     pub fn next(&mut self, now: Instant) -> Step {
         loop {
@@ -318,13 +323,17 @@ impl Machine {
             }
             // It ended in the middle: once more, but not at once.
             WatchEnd::Closed | WatchEnd::Broken | WatchEnd::Garbled => {
-                self.wait(Duration::ZERO, Phase::Start, now)
+                self.wait(Duration::ZERO, Phase::Start, now);
             }
             // This server cannot do it, or something before it swallows the end.
-            WatchEnd::Refused(_) | WatchEnd::Error(_) | WatchEnd::Overdue => {
+            WatchEnd::Refused(Failure::NotUnderstood)
+            | WatchEnd::Error(Failure::NotUnderstood)
+            | WatchEnd::Overdue => {
                 self.no_initial_events_until = Some(now + self.config.fallback_for);
                 self.phase = Phase::Start;
             }
+            // A list may work, or say better what is wrong; next time it is tried again.
+            WatchEnd::Refused(_) | WatchEnd::Error(_) => self.phase = Phase::List(self.first_page()),
         }
     }
 

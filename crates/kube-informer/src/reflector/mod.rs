@@ -1,7 +1,8 @@
 //! The rules by which a copy follows the server: what to ask next, from which version, and what to do when it
 //! goes wrong.
 //!
-//! [`Machine`] does no I/O and reads no clock. A driver asks it what to do ([`Machine::next`]), does it, and tells
+//! [`Reflector`] is what to use: it follows a [source](crate::source) and feeds a [queue](crate::queue). It does
+//! what [`Machine`] says, which is where the rules are. [`Machine`] does no I/O and reads no clock. A driver asks it what to do ([`Machine::next`]), does it, and tells
 //! it what came of it ([`Machine::page`], [`Machine::event`], [`Machine::watch_ended`], …). So every rule is a
 //! test without a server, and a simulator can drive it from a seed.
 //!
@@ -16,6 +17,7 @@
 
 mod backoff;
 mod config;
+mod driver;
 mod failure;
 mod machine;
 #[cfg(test)]
@@ -23,5 +25,6 @@ mod tests;
 
 pub use backoff::Backoff;
 pub use config::Config;
+pub use driver::Reflector;
 pub use failure::{Failure, WatchEnd};
 pub use machine::{BookmarkVerdict, EventVerdict, ListRequest, Machine, PageVerdict, Step, WatchRequest};

@@ -230,7 +230,7 @@ fn later_initial_events_are_not_older_than_what_was_seen() {
 fn a_server_without_initial_events_is_asked_for_a_list_at_once_and_that_is_remembered() {
     let mut run = Run::new(Config::default());
     run.watch();
-    run.end(&WatchEnd::Refused(Failure::Other));
+    run.end(&WatchEnd::Refused(Failure::NotUnderstood));
     let (waited, step) = run.next();
     assert_eq!(waited, Duration::ZERO);
     assert!(matches!(step, Step::List(_)));
@@ -243,6 +243,20 @@ fn a_server_without_initial_events_is_asked_for_a_list_at_once_and_that_is_remem
     run.pass(Config::default().fallback_for);
     run.end(&WatchEnd::Error(Failure::Expired));
     assert!(run.watch().initial_events, "after a while it is tried again");
+}
+
+#[test]
+fn initial_events_that_fail_for_another_reason_are_tried_again_next_time() {
+    for end in [WatchEnd::Refused(Failure::Other), WatchEnd::Error(Failure::Internal)] {
+        let mut run = Run::new(Config::default());
+        run.watch();
+        run.end(&end);
+        let (waited, step) = run.next();
+        assert_eq!(waited, Duration::ZERO);
+        assert!(matches!(step, Step::List(_)));
+        run.fail_list(&Failure::Other);
+        assert!(run.watch().initial_events);
+    }
 }
 
 #[test]

@@ -94,15 +94,16 @@ impl Managers {
 
     /// Gives fields to a manager, beside those it has.
     pub(super) fn grant(&mut self, manager: &Manager<'_>, fields: FieldSet) {
+        let time = (!manager.time.is_empty()).then(|| manager.time.to_owned());
         match self.position(manager) {
             Some(at) => {
                 self.0[at].fields.union(fields);
-                self.0[at].time = Some(manager.time.to_owned());
+                self.0[at].time = time;
             }
             None => self.0.push(Entry {
                 id: Identity::of(manager),
                 api_version: manager.api_version.to_owned(),
-                time: Some(manager.time.to_owned()),
+                time,
                 fields,
             }),
         }

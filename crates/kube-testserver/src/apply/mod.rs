@@ -55,7 +55,7 @@ pub(crate) struct Manager<'a> {
     pub(crate) api_version: &'a str,
     /// `status`, `scale`, …; empty for the object itself.
     pub(crate) subresource: &'a str,
-    /// Now, as in `2026-10-01T12:34:56Z`.
+    /// Now, as in `2026-10-01T12:34:56Z`; empty if the entry shall have no time.
     pub(crate) time: &'a str,
 }
 

@@ -90,7 +90,7 @@ pub(super) fn print(value: &Value) -> String {
 }
 
 /// A value as Go's `%v` writes it, which is not JSON: `[1 a map[b:<nil>]]`.
-pub(super) fn print_go(value: &Value) -> String {
+pub(crate) fn print_go(value: &Value) -> String {
     let joined = |parts: Vec<String>| parts.join(" ");
     match value {
         Value::Null => "<nil>".to_owned(),

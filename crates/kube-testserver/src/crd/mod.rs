@@ -32,7 +32,7 @@ mod validate;
 mod version_rules;
 mod versions;
 
-pub(crate) use causes::{compact_json, print_float};
+pub(crate) use causes::{compact_json, print_float, print_go};
 pub(crate) use columns::{ColumnType, PrinterColumn};
 pub(crate) use definition::{Definition, Scope, Version};
 #[cfg(test)]

@@ -28,8 +28,8 @@ use crate::random::Random;
 
 /// Something that goes wrong, and the requests it happens to.
 ///
-/// Without further conditions a fault happens to every request; conditions narrow it down. Several faults
-/// may happen to one request.
+/// Without further conditions a fault happens to every request it can happen to; conditions narrow it down.
+/// Several faults may happen to one request.
 #[derive(Clone, Debug)]
 #[must_use = "a fault does nothing until it is given to `TestServer::inject`"]
 pub struct Fault {
@@ -57,6 +57,17 @@ enum Effect {
     NoInitialEventsEnd,
     LostReply,
     Stream(StreamFault),
+}
+
+impl Effect {
+    /// Whether it can happen to requests of this verb at all.
+    fn concerns(&self, verb: Verb) -> bool {
+        match self {
+            Self::Stream(_) | Self::CloseAtOnce | Self::NoInitialEventsEnd => verb == Verb::Watch,
+            Self::Stale(_) => verb.is_read(),
+            _ => true,
+        }
+    }
 }
 
 impl Fault {
@@ -201,7 +212,8 @@ impl Fault {
             Some((plural, group)) => plural == request.plural && group == request.group,
             None => wanted == request.plural,
         };
-        (self.verbs.is_empty() || self.verbs.contains(&request.verb))
+        self.effect.concerns(request.verb)
+            && (self.verbs.is_empty() || self.verbs.contains(&request.verb))
             && self.resource.as_ref().is_none_or(resource)
             && self.namespace.as_ref().is_none_or(|namespace| namespace == request.namespace)
             && self.name.as_ref().is_none_or(|name| name == request.name)
@@ -317,6 +329,18 @@ mod tests {
         assert_eq!(draw(3), draw(3));
         assert_ne!(draw(3).0, draw(4).0);
         assert!((200..300).contains(&draw(3).1), "{}", draw(3).1);
+    }
+
+    #[test]
+    fn a_fault_of_watches_is_not_spent_on_other_requests() {
+        let faults = Arc::new(Faults::default());
+        let random = Random::new(0);
+        let handles = [Fault::expired_in_stream(0), Fault::close_at_once(), Fault::no_initial_events_end()]
+            .map(|fault| faults.inject(fault.times(1)));
+        faults.plan(&list("x"), &random);
+        assert!(handles.iter().all(|handle| handle.hits() == 0));
+        faults.plan(&Subject { verb: Verb::Watch, ..list("x") }, &random);
+        assert!(handles.iter().all(|handle| handle.hits() == 1));
     }
 
     #[test]

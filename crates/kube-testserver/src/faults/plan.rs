@@ -45,7 +45,7 @@ impl Plan {
         match effect {
             Effect::Delay(by) => self.delay += *by,
             Effect::CutAfter(bytes) => {
-                self.cut_after = Some(self.cut_after.map_or(*bytes, |old| old.min(*bytes)))
+                self.cut_after = Some(self.cut_after.map_or(*bytes, |old| old.min(*bytes)));
             }
             Effect::HangAfter(bytes) => {
                 self.hang_after = Some(self.hang_after.map_or(*bytes, |old| old.min(*bytes)));

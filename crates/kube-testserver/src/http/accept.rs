@@ -83,7 +83,9 @@ pub(crate) fn negotiate(header: &str, resource: &Resource, verb: Verb) -> Result
         (Form::Metadata(_), Verb::Get | Verb::List) if asked.ends_with("List") != list => {
             let is = if list { "is a list" } else { "is not a list" };
             let ty = go_type(resource, list);
-            Err(ApiError::not_acceptable(format!("you requested {asked}, but the requested object {is} ({ty})")))
+            Err(ApiError::not_acceptable(format!(
+                "you requested {asked}, but the requested object {is} ({ty})"
+            )))
         }
         _ => Ok(form),
     }
@@ -126,7 +128,8 @@ fn go_type(resource: &Resource, list: bool) -> String {
     if resource.custom.is_some() {
         return if list { "*unstructured.UnstructuredList" } else { "*unstructured.Unstructured" }.to_owned();
     }
-    let package = if resource.group.is_empty() { "core" } else { resource.group.split('.').next().unwrap_or("") };
+    let package =
+        if resource.group.is_empty() { "core" } else { resource.group.split('.').next().unwrap_or("") };
     format!("*{package}.{}", if list { &resource.list_kind } else { &resource.kind })
 }
 

@@ -13,13 +13,13 @@ use http_body_util::{BodyExt, Full, StreamBody};
 /// How much of a long answer is written at a time.
 pub(crate) const CHUNK_BYTES: usize = 64 * 1024;
 
-/// The body broke off on purpose: an injected fault.
+/// The body broke off on purpose: an injected fault, a client that did not keep up, or the server's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BrokenBody;
 
 impl fmt::Display for BrokenBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the connection was broken by an injected fault")
+        f.write_str("the connection was broken by the server")
     }
 }
 

@@ -175,13 +175,18 @@ where
         query::check_include_object(&asked.query)?;
     }
     let body = read_body(body, cluster.options.body_limit).await?;
+    let mut subresource = asked.path.subresource;
+    if resource.custom.is_some() {
+        // Custom resources ignore what is below.
+        subresource.truncate(subresource.find('/').unwrap_or(subresource.len()));
+    }
     Ok(Call {
         cluster: Arc::clone(cluster),
         resource,
         verb,
         namespace: asked.path.namespace,
         name: asked.path.name,
-        subresource: asked.path.subresource,
+        subresource,
         query: asked.query,
         form,
         user: asked.user,

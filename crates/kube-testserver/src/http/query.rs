@@ -109,7 +109,8 @@ impl ListOptions {
             causes.push(unsupported(chosen, "\"NotOlderThan\""));
         }
         if !self.continue_token.is_empty() {
-            causes.push(Cause::forbidden(MATCH, "resourceVersionMatch is forbidden when continue is provided"));
+            causes
+                .push(Cause::forbidden(MATCH, "resourceVersionMatch is forbidden when continue is provided"));
         }
         causes
     }
@@ -125,8 +126,10 @@ impl ListOptions {
                 ));
             }
             if !self.continue_token.is_empty() {
-                causes
-                    .push(Cause::forbidden(MATCH, "resourceVersionMatch is forbidden when continue is provided"));
+                causes.push(Cause::forbidden(
+                    MATCH,
+                    "resourceVersionMatch is forbidden when continue is provided",
+                ));
             }
             if self.version_match.is_none() {
                 causes.push(unsupported(chosen, "\"Exact\", \"NotOlderThan\", \"\""));
@@ -190,7 +193,8 @@ pub(super) fn check_timeout(query: &Query) -> Result<(), ApiError> {
     let text = query.get("timeout").unwrap_or("");
     match duration_problem(text) {
         Some(why) if !text.is_empty() => {
-            let why = format!("invalid timeout specified in the request URL - time: {why} duration \"{text}\"");
+            let why =
+                format!("invalid timeout specified in the request URL - time: {why} duration \"{text}\"");
             Err(ApiError::bad_request(why))
         }
         _ => Ok(()),

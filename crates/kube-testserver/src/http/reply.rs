@@ -30,6 +30,13 @@ pub(crate) fn text(code: u16, body: &str) -> Response<Body> {
     with_type(code, "text/plain; charset=utf-8", Body::full(body.to_owned()))
 }
 
+/// An answer that says nothing.
+pub(crate) fn nothing() -> Response<Body> {
+    let mut response = text(204, "");
+    response.headers_mut().remove(header::CONTENT_TYPE);
+    response
+}
+
 /// An error as its `Status`.
 pub(crate) fn error(error: &ApiError) -> Response<Body> {
     let mut response = json(error.code, &error.to_status());

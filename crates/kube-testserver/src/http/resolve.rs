@@ -55,7 +55,12 @@ pub(super) fn resolve(
     Ok(Arc::clone(resource))
 }
 
-fn check_builtin(resource: &Resource, method: &Method, path: &ResourcePath, verb: Verb) -> Result<(), ApiError> {
+fn check_builtin(
+    resource: &Resource,
+    method: &Method,
+    path: &ResourcePath,
+    verb: Verb,
+) -> Result<(), ApiError> {
     if !resource.namespaced && !path.namespace.is_empty() {
         return Err(ApiError::no_such_path());
     }
@@ -66,8 +71,9 @@ fn check_builtin(resource: &Resource, method: &Method, path: &ResourcePath, verb
     let verbs = if path.subresource.is_empty() {
         &resource.verbs
     } else {
-        let first = path.subresource.split('/').next().unwrap_or("");
-        &resource.subresource(first).ok_or_else(ApiError::no_such_path)?.verbs
+        let (first, below) = path.subresource.split_once('/').unwrap_or((&path.subresource, ""));
+        let found = resource.subresource(first).filter(|_| below.is_empty() || first == "proxy");
+        &found.ok_or_else(ApiError::no_such_path)?.verbs
     };
     let whole = path.subresource.is_empty();
     let misplaced = match verb {
@@ -113,18 +119,18 @@ mod tests {
     use super::super::path::{Route, route};
     use super::*;
 
-    fn verb(method: Method, uri: &str) -> Option<Verb> {
+    fn verb(method: &Method, uri: &str) -> Option<Verb> {
         let (path, query) = uri.split_once('?').unwrap_or((uri, ""));
         let Route::Resource(path) = route(path) else { panic!("{uri} is no resource") };
-        verb_of(&method, &path, &Query::parse(query))
+        verb_of(method, &path, &Query::parse(query))
     }
 
     #[test]
     fn only_collections_are_watched_by_query_and_anything_by_the_old_path() {
-        assert_eq!(verb(Method::GET, "/api/v1/pods?watch=1"), Some(Verb::Watch));
-        assert_eq!(verb(Method::GET, "/api/v1/namespaces/a/pods/b?watch=1"), Some(Verb::Get));
-        assert_eq!(verb(Method::GET, "/api/v1/watch/namespaces/a/pods/b"), Some(Verb::Watch));
-        assert_eq!(verb(Method::POST, "/api/v1/watch/pods"), None);
-        assert_eq!(verb(Method::GET, "/api/v1/pods?watch=0"), Some(Verb::List));
+        assert_eq!(verb(&Method::GET, "/api/v1/pods?watch=1"), Some(Verb::Watch));
+        assert_eq!(verb(&Method::GET, "/api/v1/namespaces/a/pods/b?watch=1"), Some(Verb::Get));
+        assert_eq!(verb(&Method::GET, "/api/v1/watch/namespaces/a/pods/b"), Some(Verb::Watch));
+        assert_eq!(verb(&Method::POST, "/api/v1/watch/pods"), None);
+        assert_eq!(verb(&Method::GET, "/api/v1/pods?watch=0"), Some(Verb::List));
     }
 }

@@ -23,6 +23,8 @@ struct Graph {
     dependents: HashMap<String, BTreeSet<Place>>,
     /// For each object, the owners it names.
     owners: HashMap<Place, Vec<String>>,
+    /// Objects that are being deleted and may be waiting for their dependents, by uid.
+    going: HashMap<String, Place>,
     /// Objects to look at: something about them or their owners changed.
     dirty: BTreeSet<Place>,
 }
@@ -40,7 +42,7 @@ pub(super) async fn collect(cluster: Arc<Cluster>) {
                 feeds.len() - 1
             });
             for seen in feeds[at].take(&cluster.store) {
-                graph.see(&cluster, resource, &seen.object.object(), seen.deleted);
+                graph.see(resource, &seen.object.object(), seen.deleted);
             }
         }
         for place in std::mem::take(&mut graph.dirty) {
@@ -53,13 +55,7 @@ pub(super) async fn collect(cluster: Arc<Cluster>) {
 }
 
 impl Graph {
-    fn see(
-        &mut self,
-        cluster: &Cluster,
-        resource: &Resource,
-        object: &serde_json::Map<String, Value>,
-        deleted: bool,
-    ) {
+    fn see(&mut self, resource: &Resource, object: &serde_json::Map<String, Value>, deleted: bool) {
         let Some(metadata) = object.get("metadata") else { return };
         let text = |field: &str| metadata[field].as_str().unwrap_or("").to_owned();
         let place =
@@ -68,11 +64,12 @@ impl Graph {
             if let Some(dependents) = self.dependents.get_mut(&owner) {
                 dependents.remove(&place);
                 // An owner may be waiting for this one.
-                self.dirty.extend(owner_place(cluster, metadata, &owner));
+                self.dirty.extend(self.going.get(&owner).cloned());
             }
         }
         let uid = text("uid");
         if deleted {
+            self.going.remove(&uid);
             self.dirty.extend(self.dependents.get(&uid).into_iter().flatten().cloned());
             return;
         }
@@ -86,6 +83,7 @@ impl Graph {
             self.dirty.insert(place.clone());
         }
         if metadata["deletionTimestamp"].is_string() {
+            self.going.insert(uid, place.clone());
             self.dirty.insert(place);
         }
     }
@@ -110,7 +108,7 @@ impl Graph {
             } else if finalizers.contains(&"foregroundDeletion") {
                 let mut waiting = false;
                 for dependent in &dependents {
-                    waiting |= delete_dependent(cluster, dependent);
+                    waiting |= self.delete_dependent(cluster, dependent, uid);
                 }
                 if !waiting {
                     release(cluster, resource, namespace, name, "foregroundDeletion");
@@ -118,14 +116,53 @@ impl Graph {
             }
             return;
         }
-        let owners = references(metadata);
-        if !owners.is_empty() && owners.iter().all(|owner| !exists(cluster, namespace, owner)) {
+        let (there, gone): (Vec<_>, Vec<_>) =
+            references(metadata).into_iter().partition(|owner| exists(cluster, namespace, owner));
+        if there.is_empty() && !gone.is_empty() {
             let uid = metadata["uid"].as_str().map(str::to_owned);
             let options =
                 DeleteOptions { propagation: Some(Propagation::Background), uid, ..DeleteOptions::default() };
             // If it is gone or another one by now, that is as good.
             let _ = delete_object(cluster, resource, namespace, name, &options);
         }
+        if !there.is_empty() {
+            for owner in gone {
+                disown(cluster, place, owner["uid"].as_str().unwrap_or(""));
+            }
+        }
+    }
+
+    /// Deletes a dependent of an owner that waits; true if the owner has to go on waiting for it.
+    fn delete_dependent(&self, cluster: &Arc<Cluster>, place: &Place, owner: &str) -> bool {
+        let (group, plural, namespace, name) = place;
+        let catalog = cluster.catalog();
+        let Some(resource) = catalog.find_plural(group, plural) else { return false };
+        let key = object_key(namespace, name);
+        let Some(stored) = cluster.store.get(resource.table, &key) else { return false };
+        let object = live_object(resource, &stored);
+        let metadata = &object["metadata"];
+        let (this, others): (Vec<_>, Vec<_>) =
+            references(metadata).into_iter().partition(|reference| reference["uid"] == *owner);
+        if !this.iter().any(|reference| reference["blockOwnerDeletion"] == true) {
+            return false;
+        }
+        let stays = |other: &Value| {
+            !self.going.contains_key(other["uid"].as_str().unwrap_or("")) && exists(cluster, namespace, other)
+        };
+        if others.iter().any(stays) {
+            // It lives on with the other owner.
+            disown(cluster, place, owner);
+            return false;
+        }
+        if !metadata["deletionTimestamp"].is_string() {
+            let uid = metadata["uid"].as_str().unwrap_or("");
+            let parent = self.dependents.get(uid).is_some_and(|dependents| !dependents.is_empty());
+            let propagation = if parent { Propagation::Foreground } else { Propagation::Background };
+            let options = DeleteOptions { propagation: Some(propagation), ..DeleteOptions::default() };
+            // If somebody else was faster, that is as good.
+            let _ = delete_object(cluster, resource, namespace, name, &options);
+        }
+        cluster.store.get(resource.table, &key).is_some()
     }
 }
 
@@ -147,48 +184,28 @@ fn exists(cluster: &Cluster, namespace: &str, owner: &Value) -> bool {
     stored.object().get("metadata").is_some_and(|metadata| metadata["uid"] == owner["uid"])
 }
 
-/// Where the owner with this uid is, as a dependent's metadata tells.
-fn owner_place(cluster: &Cluster, metadata: &Value, uid: &str) -> Option<Place> {
-    let owner = references(metadata).into_iter().find(|owner| owner["uid"] == *uid)?;
-    let text = |field: &str| owner[field].as_str().unwrap_or("");
-    let (group, version) = text("apiVersion").split_once('/').unwrap_or(("", text("apiVersion")));
-    let catalog = cluster.catalog();
-    let resource = catalog.find_kind(group, version, text("kind"))?;
-    let namespace = if resource.namespaced { metadata["namespace"].as_str().unwrap_or("") } else { "" };
-    Some((group.to_owned(), resource.plural.to_string(), namespace.to_owned(), text("name").to_owned()))
-}
-
-/// Deletes a dependent of an owner that waits; true if it is still there.
-fn delete_dependent(cluster: &Arc<Cluster>, (group, plural, namespace, name): &Place) -> bool {
-    let catalog = cluster.catalog();
-    let Some(resource) = catalog.find_plural(group, plural) else { return false };
-    let options = DeleteOptions { propagation: Some(Propagation::Foreground), ..DeleteOptions::default() };
-    let key = object_key(namespace, name);
-    let deleting = cluster.store.get(resource.table, &key).is_some_and(|stored| {
-        stored.object().get("metadata").is_some_and(|metadata| metadata["deletionTimestamp"].is_string())
-    });
-    if !deleting {
-        let _ = delete_object(cluster, resource, namespace, name, &options);
-    }
-    cluster.store.get(resource.table, &key).is_some()
-}
-
 /// Takes an owner out of a dependent.
 fn disown(cluster: &Arc<Cluster>, (group, plural, namespace, name): &Place, uid: &str) {
     change_metadata(cluster, (group, plural, namespace, name), |metadata| {
-        if let Some(owners) = metadata["ownerReferences"].as_array_mut() {
-            owners.retain(|owner| owner["uid"] != *uid);
-        }
+        retain(metadata, "ownerReferences", |owner| owner["uid"] != *uid);
     });
 }
 
 /// Takes away the finalizer that made an owner wait.
 fn release(cluster: &Arc<Cluster>, resource: &Resource, namespace: &str, name: &str, finalizer: &str) {
     change_metadata(cluster, (&resource.group, &resource.plural, namespace, name), |metadata| {
-        if let Some(finalizers) = metadata["finalizers"].as_array_mut() {
-            finalizers.retain(|one| one != finalizer);
-        }
+        retain(metadata, "finalizers", |one| one != finalizer);
     });
+}
+
+/// Takes entries out of a list, and with the last one the list.
+fn retain(metadata: &mut Value, field: &str, keep: impl Fn(&Value) -> bool) {
+    let Value::Object(fields) = metadata else { return };
+    let Some(Value::Array(list)) = fields.get_mut(field) else { return };
+    list.retain(keep);
+    if list.is_empty() {
+        fields.remove(field);
+    }
 }
 
 fn change_metadata(

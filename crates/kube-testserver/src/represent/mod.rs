@@ -88,14 +88,14 @@ impl View {
             Form::Object => {
                 json!({"kind": self.resource.kind, "apiVersion": self.resource.api_version(), "metadata": metadata})
             }
-            Form::Metadata(_) => self.partial_of(metadata),
+            Form::Metadata(_) => self.partial_of(&metadata),
             Form::Table(_) => {
                 let list_meta = json!({"resourceVersion": version.to_string()});
                 let nothing = json!({"metadata": metadata});
                 let cells = self.columns.as_ref().map(|columns| columns.cells(&nothing, self.now));
                 let object = match self.include {
                     Include::Nothing => Value::Null,
-                    _ => self.partial_of(metadata),
+                    _ => self.partial_of(&metadata),
                 };
                 self.table(&list_meta, &[json!({"cells": cells.unwrap_or_default(), "object": object})])
             }
@@ -136,10 +136,10 @@ impl View {
     }
 
     fn partial(&self, mut object: Map<String, Value>) -> Value {
-        self.partial_of(object.remove("metadata").unwrap_or_default())
+        self.partial_of(&object.remove("metadata").unwrap_or_default())
     }
 
-    fn partial_of(&self, metadata: Value) -> Value {
+    fn partial_of(&self, metadata: &Value) -> Value {
         json!({"kind": "PartialObjectMetadata", "apiVersion": self.meta_api_version(), "metadata": metadata})
     }
 

@@ -37,10 +37,7 @@ impl FieldSelector {
                 "metadata.name" => Field::Name,
                 "metadata.namespace" => Field::Namespace,
                 _ => Field::Of(
-                    selectable
-                        .iter()
-                        .position(|known| **known == *path)
-                        .ok_or_else(|| unknown(path))?,
+                    selectable.iter().position(|known| **known == *path).ok_or_else(|| unknown(path))?,
                 ),
             };
             terms.push(Term { field, value: unescape(value)?, equal });
@@ -121,13 +118,8 @@ mod tests {
     #[test]
     fn only_known_fields_are_accepted() {
         let pods = [Box::from("spec.nodeName"), Box::from("status.phase")];
-        assert!(
-            parse("spec.nodeName=a,status.phase!=Running,metadata.name==x", &pods).is_ok()
-        );
-        assert_eq!(
-            parse("spec.foo=a", &pods).unwrap_err(),
-            "field label not supported: spec.foo"
-        );
+        assert!(parse("spec.nodeName=a,status.phase!=Running,metadata.name==x", &pods).is_ok());
+        assert_eq!(parse("spec.foo=a", &pods).unwrap_err(), "field label not supported: spec.foo");
         assert!(parse("spec.nodeName", &pods).is_err());
         assert!(parse("", &pods).unwrap().is_empty());
     }

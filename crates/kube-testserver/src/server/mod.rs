@@ -110,7 +110,12 @@ impl TestServer {
     /// Everything else is the same, faults included. Tests in paused time need it: a runtime that waits for a
     /// socket looks idle, and paused time runs away from it.
     pub fn in_process_client(&self) -> Client {
-        in_process::client(&self.cluster, ADMIN_TOKEN)
+        self.in_process_client_with_token(ADMIN_TOKEN)
+    }
+
+    /// A client without sockets that sends this bearer token. See [`in_process_client`](Self::in_process_client).
+    pub fn in_process_client_with_token(&self, token: &str) -> Client {
+        in_process::client(&self.cluster, token, &self.stop)
     }
 
     /// A kubeconfig for this server, for `kubectl` and every other client.

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::decode::{Document, cannot_be_handled};
 use super::json::{self, Occurrence};
-use super::{Endpoint, FieldValidation, WriteOptions, metadata};
+use super::{Endpoint, FieldValidation, WriteOptions, defaults, metadata};
 use crate::crd::Version;
 use crate::kinds::Resource;
 use crate::schema::{self, TypeRef};
@@ -25,16 +25,20 @@ pub(crate) fn conform(
             version.default(object);
             unknown
         }
-        None => match resource.type_ref() {
-            Some(ty) => coerce(resource, object, ty, "")?,
-            None => Vec::new(),
-        },
+        None => {
+            let unknown = match resource.type_ref() {
+                Some(ty) => coerce(resource, object, ty, "")?,
+                None => Vec::new(),
+            };
+            defaults::fill(resource, object);
+            unknown
+        }
     };
     metadata::drop_empty(object);
     if options.validation == FieldValidation::Ignore {
         return Ok(Vec::new());
     }
-    let found = findings(resource, options.document.as_ref(), unknown);
+    let found = findings(resource, options.document.as_ref(), &unknown);
     if found.is_empty() || options.validation == FieldValidation::Warn {
         return Ok(found);
     }
@@ -43,7 +47,8 @@ pub(crate) fn conform(
 
 /// The metadata of custom resources has the same type as that of all others.
 fn conform_metadata(resource: &Resource, object: &mut Value) -> Result<Vec<String>, ApiError> {
-    let object_meta = schema::builtin().root("v1", "ConfigMap").and_then(|any_kind| any_kind.child("metadata"));
+    let object_meta =
+        schema::builtin().root("v1", "ConfigMap").and_then(|any_kind| any_kind.child("metadata"));
     match (object.get_mut("metadata"), object_meta) {
         (Some(metadata), Some(ty)) if !metadata.is_null() => coerce(resource, metadata, ty, "metadata."),
         _ => Ok(Vec::new()),
@@ -64,10 +69,11 @@ fn coerce(
 
 /// What is unusual about an object, as clients are told. Built-in kinds tell in the order of the document, custom
 /// ones tell of repeated fields first.
-fn findings(resource: &Resource, document: Option<&Document>, unknown: Vec<String>) -> Vec<String> {
+fn findings(resource: &Resource, document: Option<&Document>, unknown: &[String]) -> Vec<String> {
     let unknown_field = |path: &String| format!("unknown field \"{path}\"");
     let repeated_field = |at: &Occurrence| format!("duplicate field \"{}\"", at.path);
-    let mut found: Vec<String> = document.iter().filter_map(|document| document.yaml_problem.clone()).collect();
+    let mut found: Vec<String> =
+        document.iter().filter_map(|document| document.yaml_problem.clone()).collect();
     match document.filter(|document| !document.json.is_empty()) {
         Some(document) if document.repeats || unknown.len() > 1 => {
             let fields = json::occurrences(&document.json);
@@ -76,10 +82,12 @@ fn findings(resource: &Resource, document: Option<&Document>, unknown: Vec<Strin
                 found.extend(unknown.iter().map(unknown_field));
             } else {
                 let dropped: HashSet<&str> = unknown.iter().map(String::as_str).collect();
-                found.extend(fields.iter().filter_map(|at| match (dropped.contains(&*at.path), at.repeated) {
-                    (true, false) => Some(unknown_field(&at.path)),
-                    (false, true) => Some(repeated_field(at)),
-                    _ => None,
+                found.extend(fields.iter().filter_map(|at| {
+                    match (dropped.contains(&*at.path), at.repeated) {
+                        (true, false) => Some(unknown_field(&at.path)),
+                        (false, true) => Some(repeated_field(at)),
+                        _ => None,
+                    }
                 }));
             }
         }

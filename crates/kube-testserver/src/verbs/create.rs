@@ -5,8 +5,9 @@ use std::sync::Arc;
 use http::Response;
 use serde_json::{Value, json};
 
+use super::conform::{conform, violations};
 use super::read::object_reply;
-use super::{Call, WriteOptions, decode, metadata, rules, with_warnings};
+use super::{Call, Endpoint, WriteOptions, decode, metadata, rules, with_warnings};
 use crate::apply::{self, Manager, Operation};
 use crate::cluster::Cluster;
 use crate::crds;
@@ -23,8 +24,10 @@ const GENERATE_NAME_TRIES: usize = 8;
 pub(crate) type Created = (Arc<Stored>, Vec<String>);
 
 pub(crate) fn create(call: &Call) -> Result<Response<Body>, ApiError> {
-    let options = WriteOptions::of(call, "CreateOptions")?;
-    let object = decode::object(&call.resource, &call.content_type, &call.body)?;
+    crds::check_create(&call.cluster, &call.resource)?;
+    let mut options = WriteOptions::of(call, "CreateOptions")?;
+    let (object, document) = decode::object(&call.resource, &call.content_type, &call.body)?;
+    options.document = Some(document);
     let (stored, warnings) = create_object(&call.cluster, &call.resource, &call.namespace, object, &options)?;
     Ok(with_warnings(object_reply(call, 201, &stored), &warnings))
 }
@@ -63,7 +66,7 @@ fn store_new(
     if !matches!(metadata::text(&object, "resourceVersion"), "" | "0") {
         return Err(ApiError::new(500, "", "resourceVersion should not be set on objects to be created"));
     }
-    let mut warnings = decode::conform(resource, &mut object, options)?;
+    let mut warnings = conform(resource, &mut object, options)?;
     if resource.namespaced {
         check_namespace(cluster, resource, namespace, &object)?;
     }
@@ -97,8 +100,7 @@ fn insert(
     options: &WriteOptions,
     owned: bool,
 ) -> Result<Option<Created>, ApiError> {
-    let mut causes = metadata::problems(resource, &object);
-    causes.extend(decode::violations(resource, &object));
+    let causes = violations(resource, &object);
     if !causes.is_empty() {
         return Err(ApiError::invalid(resource.about(), metadata::text(&object, "name"), causes));
     }
@@ -108,6 +110,7 @@ fn insert(
     let expected = Expect::Absent;
     let name = metadata::text(&object, "name").to_owned();
     let prepared = crds::before_write(cluster, resource, None, &mut object)?;
+    crds::own_status(cluster, resource, &mut object);
     let draft = draft(resource, namespace, &name, object);
     if options.dry_run {
         let exists = cluster.store.get(resource.table, &draft.key).is_some();
@@ -128,12 +131,14 @@ pub(super) fn track(
     options: &WriteOptions,
 ) {
     let Some(ty) = resource.type_ref() else { return };
+    let now = cluster.clock.now_text();
     let manager = Manager {
         name: &options.manager,
         operation: Operation::Update,
         api_version: &resource.api_version(),
         subresource: options.endpoint.subresource(),
-        time: &cluster.clock.now_text(),
+        // Writes of a scale have no time, as in Kubernetes.
+        time: if options.endpoint == Endpoint::Scale { "" } else { &now },
     };
     apply::track_update(live, object, ty, &manager, &rules::reset_fields(resource, options.endpoint));
 }
@@ -215,9 +220,7 @@ fn memchr_text(text: &[u8], wanted: &[u8]) -> bool {
 
 fn set_system_fields(cluster: &Cluster, resource: &Resource, object: &mut Value) {
     let metadata = metadata::of(object);
-    for field in
-        ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion", "generation"]
-    {
+    for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion"] {
         metadata.remove(field);
     }
     metadata.insert("uid".to_owned(), json!(cluster.random.uuid()));

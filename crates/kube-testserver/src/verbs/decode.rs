@@ -31,6 +31,14 @@ pub(crate) struct Document {
     pub(crate) yaml_problem: Option<String>,
 }
 
+impl Document {
+    /// What is unusual about a merge patch, which has the shape of the object.
+    pub(super) fn of_patch(body: &Bytes) -> Self {
+        let repeats = json::parse(body).is_ok_and(|parsed| parsed.repeats);
+        Self { json: body.clone(), repeats, yaml_problem: None }
+    }
+}
+
 /// Reads the object in a request's body and checks that it says it is of this kind.
 pub(crate) fn object(
     resource: &Resource,
@@ -117,7 +125,9 @@ pub(super) fn repeated_in_yaml(body: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(body).ok()?;
     let read: Result<Value, _> = serde_saphyr::from_str(text);
     let error = read.err()?;
-    let serde_saphyr::Error::DuplicateMappingKey { key, location } = error.without_snippet() else { return None };
+    let serde_saphyr::Error::DuplicateMappingKey { key, location } = error.without_snippet() else {
+        return None;
+    };
     let (line, key) = (location.line(), key.as_deref().unwrap_or_default());
     Some(format!("yaml: unmarshal errors:\n  line {line}: key \"{key}\" already set in map"))
 }
@@ -142,7 +152,8 @@ fn whole_numbers(value: &mut Value) {
         Value::Array(list) => list.iter_mut().for_each(whole_numbers),
         Value::Object(map) => map.values_mut().for_each(whole_numbers),
         Value::Number(number) if number.is_f64() => {
-            if let Some(float) = number.as_f64().filter(|float| float.fract() == 0.0 && float.abs() <= EXACT) {
+            if let Some(float) = number.as_f64().filter(|float| float.fract() == 0.0 && float.abs() <= EXACT)
+            {
                 // Whole and small enough to be exact.
                 *value = Value::from(float as i64);
             }
@@ -219,7 +230,9 @@ fn check_type(resource: &Resource, value: &mut Value, body: &[u8]) -> Result<(),
             "the API version in the data ({api_version}) does not match the expected API version ({expected})"
         )));
     }
-    if let Some(metadata) = object.get("metadata").filter(|metadata| !metadata.is_object() && !metadata.is_null()) {
+    if let Some(metadata) =
+        object.get("metadata").filter(|metadata| !metadata.is_object() && !metadata.is_null())
+    {
         let into = match resource.custom {
             Some(_) => "Go value".to_owned(),
             None => format!("Go struct field {}.metadata", resource.kind),

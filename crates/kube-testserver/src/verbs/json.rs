@@ -205,6 +205,7 @@ fn in_words_of_go(body: &[u8], error: &serde_json::Error) -> String {
     let shown = match found {
         b'\'' => "'\\''".to_owned(),
         found if found.is_ascii_control() => format!("'\\x{found:02x}'"),
+        0x80..=0x9f => format!("'\\u{found:04x}'"),
         found => format!("'{}'", char::from(found)),
     };
     format!("invalid character {shown} {place}")

@@ -54,6 +54,23 @@ pub(crate) fn generation(object: &Value) -> i64 {
         .unwrap_or(0)
 }
 
+/// Leaves out what says nothing: Kubernetes does not write empty metadata.
+pub(crate) fn drop_empty(object: &mut Value) {
+    let Some(Value::Object(metadata)) = object.get_mut("metadata") else { return };
+    for field in ["labels", "annotations", "finalizers", "ownerReferences", "generateName"] {
+        let empty = match metadata.get(field) {
+            Some(Value::Object(map)) => map.is_empty(),
+            Some(Value::Array(list)) => list.is_empty(),
+            Some(Value::String(text)) => text.is_empty(),
+            Some(Value::Null) => true,
+            _ => false,
+        };
+        if empty {
+            metadata.remove(field);
+        }
+    }
+}
+
 /// What is wrong with an object's metadata.
 pub(crate) fn problems(resource: &Resource, object: &Value) -> Vec<Cause> {
     let mut causes = Vec::new();

@@ -1,8 +1,11 @@
 //! What requests do: read, watch, create, update, patch and delete.
 
+mod conform;
 mod create;
 mod decode;
+mod defaults;
 mod delete;
+mod json;
 mod metadata;
 mod patch;
 mod read;
@@ -13,6 +16,7 @@ mod update;
 mod watch;
 
 pub(crate) use create::create_object;
+use decode::Document;
 pub(crate) use delete::{DeleteOptions, Propagation, delete_object};
 pub(crate) use update::{Change, live_object, update_object};
 
@@ -82,6 +86,8 @@ pub(crate) struct WriteOptions {
     pub(crate) manager: String,
     pub(crate) dry_run: bool,
     pub(crate) validation: FieldValidation,
+    /// What the client sent, where that is the object itself.
+    pub(crate) document: Option<Document>,
 }
 
 /// The part of an object that a write is for.
@@ -93,6 +99,8 @@ pub(crate) enum Endpoint {
     Scale,
     /// `spec.finalizers` of a namespace.
     Finalize,
+    /// The node of a pod, which nobody owns and which is no new wish.
+    Binding,
     /// Everything, status included: for seeds and the server's own writes.
     Whole,
 }
@@ -101,7 +109,7 @@ impl Endpoint {
     /// The name in `managedFields`.
     pub(crate) fn subresource(self) -> &'static str {
         match self {
-            Endpoint::Main | Endpoint::Whole => "",
+            Endpoint::Main | Endpoint::Whole | Endpoint::Binding => "",
             Endpoint::Status => "status",
             Endpoint::Scale => "scale",
             Endpoint::Finalize => "finalize",
@@ -144,6 +152,7 @@ impl WriteOptions {
             manager,
             dry_run: call.query.dry_run(kind)?,
             validation,
+            document: None,
         })
     }
 
@@ -154,6 +163,7 @@ impl WriteOptions {
             manager: manager.to_owned(),
             dry_run: false,
             validation: FieldValidation::Ignore,
+            document: None,
         }
     }
 }

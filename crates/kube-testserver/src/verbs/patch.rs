@@ -6,8 +6,12 @@ use serde_json::Value;
 use super::create::create_owned;
 use super::read::object_reply;
 use super::update::Updated;
-use super::{Call, Change, Endpoint, WriteOptions, metadata, rules, update_object, with_warnings};
+use super::{
+    Call, Change, Endpoint, FieldValidation, WriteOptions, decode, metadata, rules, update_object,
+    with_warnings,
+};
 use crate::apply::{self, ApplyError, Manager, Operation};
+use crate::crd::print_go;
 use crate::http::{Body, invalid_options};
 use crate::kinds::Resource;
 use crate::patch::{
@@ -39,14 +43,17 @@ impl PatchType {
             "application/strategic-merge-patch+json" if !custom => Ok(Self::Strategic),
             "application/apply-patch+yaml" => Ok(Self::Apply),
             _ if custom => Err(ApiError::unsupported_media_type(CUSTOM_PATCH_TYPES)),
-            _ => Err(ApiError::new(415, "UnsupportedMediaType", "415: Unsupported Media Type")),
+            _ => Err(ApiError::unsupported_patch_type()),
         }
     }
 }
 
 pub(crate) fn patch(call: &Call) -> Result<Response<Body>, ApiError> {
     let kind = PatchType::of(&call.resource, &call.content_type)?;
-    let options = WriteOptions::of(call, "PatchOptions")?;
+    let mut options = WriteOptions::of(call, "PatchOptions")?;
+    if kind == PatchType::Merge && options.validation != FieldValidation::Ignore {
+        options.document = Some(decode::Document::of_patch(&call.body));
+    }
     let force = call.query.get("force").is_some().then(|| call.query.flag("force"));
     if force.is_some() && kind != PatchType::Apply {
         let message = "Forbidden: may not be specified for non-apply patch";
@@ -59,9 +66,15 @@ pub(crate) fn patch(call: &Call) -> Result<Response<Body>, ApiError> {
         }
         apply_patch(call, &options, force == Some(true))?
     } else {
-        let apply = |live: &Value| patched(&call.resource, kind, &call.body, live).map(Change::from);
+        let mut shown = String::new();
+        let apply = |live: &Value| {
+            let object = patched(&call.resource, kind, &call.body, live)?;
+            check_kind(&call.resource, &object)?;
+            shown = show(kind, &call.body, &object);
+            Ok(Change::from(object))
+        };
         update_object(&call.cluster, &call.resource, &call.namespace, &call.name, &options, apply)
-            .map_err(|error| about_patch(kind, error))?
+            .map_err(|error| about_patch(kind, &shown, error))?
     };
     let code = if updated.created { 201 } else { 200 };
     Ok(with_warnings(object_reply(call, code, &updated.object), &updated.warnings))
@@ -91,11 +104,18 @@ pub(crate) fn patched(
 
 fn apply_patch(call: &Call, options: &WriteOptions, force: bool) -> Result<Updated, ApiError> {
     let resource = &call.resource;
+    if options.validation == FieldValidation::Strict
+        && let Some(problem) = decode::repeated_in_yaml(&call.body)
+    {
+        let why = format!("error strict decoding patch: error converting YAML to JSON: {problem}");
+        return Err(ApiError::bad_request(why));
+    }
     let mut config = applied_config(call)?;
     if metadata::text(&config, "name").is_empty() {
         metadata::of(&mut config).insert("name".to_owned(), Value::String(call.name.clone()));
     }
-    super::create::place(resource, &call.namespace, &mut config)?;
+    // The namespace is checked, but not filled in: errors name the object as the client did.
+    super::create::place(resource, &call.namespace, &mut config.clone())?;
     let Some(ty) = resource.type_ref() else { return Err(ApiError::internal("the kind has no schema")) };
     let (api_version, now) = (resource.api_version(), call.cluster.clock.now_text());
     let manager = Manager {
@@ -144,14 +164,9 @@ fn apply_patch(call: &Call, options: &WriteOptions, force: bool) -> Result<Updat
 fn applied_config(call: &Call) -> Result<Value, ApiError> {
     let parsed = match serde_json::from_slice(&call.body) {
         Ok(value) => value,
-        Err(_) => {
-            let text = String::from_utf8_lossy(&call.body);
-            serde_saphyr::from_str(&text).map_err(|error| {
-                ApiError::bad_request(format!(
-                    "error decoding patch: error converting YAML to JSON: yaml: {error}"
-                ))
-            })?
-        }
+        Err(_) => decode::parse_yaml(&call.body).map_err(|why| {
+            ApiError::bad_request(format!("error decoding patch: error converting YAML to JSON: yaml: {why}"))
+        })?,
     };
     let config = if let Value::Null = parsed { Value::Object(serde_json::Map::new()) } else { parsed };
     let text = |field: &str| config.get(field).and_then(Value::as_str).unwrap_or("").to_owned();
@@ -163,20 +178,56 @@ fn applied_config(call: &Call) -> Result<Value, ApiError> {
     Ok(config)
 }
 
+/// A patch may not make another kind of an object.
+fn check_kind(resource: &Resource, object: &Value) -> Result<(), ApiError> {
+    let text = |field: &str| object.get(field).and_then(Value::as_str).unwrap_or("").to_owned();
+    let (api_version, kind, expected) = (text("apiVersion"), text("kind"), resource.api_version());
+    if api_version == expected && *kind == *resource.kind {
+        return Ok(());
+    }
+    if resource.custom.is_none() {
+        return Err(invalid_patch(&object.to_string(), &decode::other_kind(resource, &api_version, &kind)));
+    }
+    let (field, said, must) = if *kind == *resource.kind {
+        ("apiVersion", api_version, expected)
+    } else {
+        ("kind", kind.clone(), resource.kind.to_string())
+    };
+    let cause = Cause::invalid(field, &Value::String(said), &format!("must be {must}"));
+    let about = About { kind: &kind, ..resource.about() };
+    Err(ApiError::invalid(about, metadata::text(object, "name"), vec![cause]))
+}
+
+/// What errors show of a patch: its result, or itself if the server would not have got so far.
+fn show(kind: PatchType, body: &[u8], object: &Value) -> String {
+    match kind {
+        PatchType::Strategic => {
+            serde_json::from_slice(body).map(|patch| print_go(&patch)).unwrap_or_default()
+        }
+        _ => object.to_string(),
+    }
+}
+
 /// A patched object that cannot be read is the patch's fault.
-fn about_patch(kind: PatchType, error: ApiError) -> ApiError {
+fn about_patch(kind: PatchType, shown: &str, error: ApiError) -> ApiError {
     let unreadable = error.code == 400 && error.message.contains("cannot be handled as a");
     if !unreadable || kind == PatchType::Apply {
         return error;
     }
     let why = error.message.split_once("cannot be handled as a ").map_or("", |(_, rest)| rest);
-    let why = why.split_once(": ").map_or(why, |(_, why)| why).to_owned();
+    let why = why.split_once(": ").map_or(why, |(_, why)| why);
+    match why.rsplit_once(" of type ") {
+        // A strategic patch is read field by field, without knowing where it is.
+        Some((_, ty)) if kind == PatchType::Strategic && why.starts_with("json: ") => {
+            invalid_patch(shown, &format!("unrecognized type: {ty}"))
+        }
+        _ => invalid_patch(shown, why),
+    }
+}
+
+fn invalid_patch(shown: &str, why: &str) -> ApiError {
     let nothing = About { group: "", plural: "", kind: "" };
-    let cause = Cause {
-        reason: "FieldValueInvalid",
-        message: format!("Invalid value: \"patch\": {why}"),
-        field: "patch".to_owned(),
-    };
+    let cause = Cause::invalid("patch", &Value::String(shown.to_owned()), why);
     ApiError::invalid(nothing, "", vec![cause])
 }
 

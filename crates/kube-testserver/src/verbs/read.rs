@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use base64::alphabet::URL_SAFE;
+use base64::engine::general_purpose::{GeneralPurpose, NO_PAD};
 use http::Response;
 use serde::{Deserialize, Serialize};
 
@@ -101,9 +102,8 @@ async fn first_page(
     let mut limit = options.limit;
     let mut at = None;
     match version {
-        None => {}
         Some(0) if call.cluster.options.watch_cache => limit = None,
-        Some(0) => {}
+        None | Some(0) => {}
         Some(version) => {
             wait_for(&call.cluster, version).await?;
             // Without a match rule, a limit makes the version exact.
@@ -138,9 +138,11 @@ fn next_page(
     let token = Token::decode(&options.continue_token)?;
     let after = token.start.strip_suffix('\0').unwrap_or(&token.start);
     let at = u64::try_from(token.rv).ok();
-    let query =
-        PageQuery { namespace: &call.namespace, selector, at, after: Some(after), limit: options.limit };
-    call.cluster.store.page(call.resource.table, &query).map(|page| (page, options.limit)).map_err(|_| {
+    // Any version will do, so the rest comes from memory at once, as for the first page.
+    let at_once = options.version == "0" && call.cluster.options.watch_cache;
+    let limit = options.limit.filter(|_| !at_once);
+    let query = PageQuery { namespace: &call.namespace, selector, at, after: Some(after), limit };
+    call.cluster.store.page(call.resource.table, &query).map(|page| (page, limit)).map_err(|_| {
         let mut error = ApiError::expired(
             "The provided continue parameter is too old to display a consistent list result. You can start a new \
              list without the continue parameter, or use the continue token in this response to retrieve the \
@@ -163,6 +165,9 @@ struct Token {
     start: String,
 }
 
+/// Kubernetes is not strict about the last bits of a token.
+const CONTINUE: GeneralPurpose = GeneralPurpose::new(&URL_SAFE, NO_PAD.with_decode_allow_trailing_bits(true));
+
 const TOKEN_VERSION: &str = "meta.k8s.io/v1";
 
 impl Token {
@@ -172,16 +177,23 @@ impl Token {
     }
 
     fn encode(&self) -> String {
-        URL_SAFE_NO_PAD.encode(serde_json::to_vec(self).unwrap_or_default())
+        CONTINUE.encode(serde_json::to_vec(self).unwrap_or_default())
     }
 
     fn decode(text: &str) -> Result<Self, ApiError> {
-        let invalid = |why: &str| ApiError::bad_request(format!("continue key is not valid: {why}"));
-        let bytes = URL_SAFE_NO_PAD
+        let invalid = |why: &str| {
+            ApiError::bad_request(format!("invalid continue token: continue key is not valid: {why}"))
+        };
+        let bytes = CONTINUE
             .decode(text.trim_end_matches('='))
-            .map_err(|error| invalid(&error.to_string()))?;
-        let token: Self = serde_json::from_slice(&bytes).map_err(|error| invalid(&error.to_string()))?;
-        if token.v != TOKEN_VERSION || token.start.is_empty() || token.rv == 0 {
+            .map_err(|_| invalid("illegal base64 data at input byte 0"))?;
+        let value = super::json::parse(&bytes).map_err(|why| invalid(&why))?.value;
+        if value.get("v").and_then(|v| v.as_str()) != Some(TOKEN_VERSION) {
+            let version = value.get("v").and_then(|v| v.as_str()).unwrap_or_default();
+            return Err(invalid(&format!("server does not recognize this encoded version {version}")));
+        }
+        let token: Self = serde_json::from_value(value).map_err(|error| invalid(&error.to_string()))?;
+        if token.start.is_empty() || token.rv == 0 {
             return Err(invalid("incorrect encoded start resourceVersion (version meta.k8s.io/v1)"));
         }
         Ok(token)

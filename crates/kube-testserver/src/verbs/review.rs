@@ -3,9 +3,10 @@
 use http::Response;
 use serde_json::{Value, json};
 
-use super::{Call, decode};
+use super::create::track;
+use super::{Call, WriteOptions, decode, metadata};
 use crate::access::{Attributes, User};
-use crate::http::{Body, reply};
+use crate::http::{Body, Form, media_types_error, reply};
 use crate::kinds::Resource;
 use crate::status::ApiError;
 
@@ -14,7 +15,17 @@ pub(crate) fn is_review(resource: &Resource) -> bool {
 }
 
 pub(crate) fn review(call: &Call) -> Result<Response<Body>, ApiError> {
-    let mut review = decode::object(&call.resource, &call.content_type, &call.body)?;
+    if call.form != Form::Object {
+        return Err(media_types_error());
+    }
+    let options = WriteOptions::of(call, "CreateOptions")?;
+    let (mut review, _) = decode::object(&call.resource, &call.content_type, &call.body)?;
+    metadata::of(&mut review);
+    if &*call.resource.plural == "selfsubjectreviews" {
+        review["metadata"]["creationTimestamp"] = json!(call.cluster.clock.now_text());
+    } else if &*call.resource.plural != "selfsubjectrulesreviews" {
+        track(&call.cluster, &call.resource, None, &mut review, &options);
+    }
     let access = &call.cluster.access;
     let status = match &*call.resource.plural {
         "selfsubjectreviews" => json!({"userInfo": user_info(&call.user)}),
@@ -22,7 +33,7 @@ pub(crate) fn review(call: &Call) -> Result<Response<Body>, ApiError> {
             let token = review.pointer("/spec/token").and_then(Value::as_str).unwrap_or("");
             match access.user_of(token) {
                 Some(user) => json!({"authenticated": true, "user": user_info(&user)}),
-                None => json!({"user": {}, "error": "[invalid bearer token]"}),
+                None => json!({"user": {}, "error": "invalid bearer token"}),
             }
         }
         "selfsubjectaccessreviews" => json!({"allowed": allowed(call, &call.user, &review["spec"])?}),
@@ -40,9 +51,6 @@ pub(crate) fn review(call: &Call) -> Result<Response<Body>, ApiError> {
         }),
         _ => return Err(ApiError::method_not_allowed()),
     };
-    if !review["metadata"].is_object() {
-        review["metadata"] = json!({});
-    }
     review["status"] = status;
     Ok(reply::json(201, &review))
 }

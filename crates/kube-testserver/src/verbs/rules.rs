@@ -10,7 +10,7 @@ use crate::kinds::{Resource, Selectable};
 use crate::status::{ApiError, Cause};
 
 /// Kinds whose status is kept when they are created, though it has a subresource.
-const STATUS_ON_CREATE: [&str; 2] = ["nodes", "apiservices"];
+const STATUS_ON_CREATE: [&str; 1] = ["nodes"];
 
 /// Completes a new object.
 pub(crate) fn before_create(
@@ -79,8 +79,15 @@ pub(crate) fn before_update(resource: &Resource, endpoint: Endpoint, old: &Value
                 new["metadata"] = metadata;
             }
         }
-        Endpoint::Scale | Endpoint::Whole => {}
-        Endpoint::Finalize => keep_all_but(old, new, "spec"),
+        Endpoint::Scale | Endpoint::Whole | Endpoint::Binding => {}
+        Endpoint::Finalize => {
+            keep_all_but(old, new, "spec");
+            if let Some(Value::Object(spec)) = new.get_mut("spec") {
+                spec.retain(|field, value| {
+                    field != "finalizers" || value.as_array().is_none_or(|list| !list.is_empty())
+                });
+            }
+        }
     }
 }
 
@@ -124,7 +131,7 @@ pub(crate) fn forbidden_changes(
 
 /// Adds one to the generation if the desired state changed.
 pub(crate) fn count_generation(resource: &Resource, endpoint: Endpoint, old: &Value, new: &mut Value) {
-    if !resource.traits.generation || endpoint == Endpoint::Status {
+    if !resource.traits.generation || matches!(endpoint, Endpoint::Status | Endpoint::Binding) {
         return;
     }
     let (Value::Object(before), Value::Object(after)) = (old, &*new) else { return };
@@ -148,6 +155,10 @@ pub(crate) fn may_go(object: &Value) -> bool {
 /// The fields that an endpoint does not write, and which nobody owns through it.
 pub(crate) fn reset_fields(resource: &Resource, endpoint: Endpoint) -> ResetFields {
     match endpoint {
+        // The server sets the finalizers, after it has worked out who owns what.
+        Endpoint::Main if resource.is("", "namespaces") => {
+            ResetFields::new(&[&["status"], &["spec", "finalizers"]])
+        }
         Endpoint::Main if resource.traits.status => ResetFields::of_object(),
         Endpoint::Status if resource.custom.is_some() => ResetFields::of_custom_status(),
         Endpoint::Status => ResetFields::of_status(&resource.kind),

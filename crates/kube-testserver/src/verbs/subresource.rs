@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::delete::Deleted;
 use super::patch::{PatchType, patched};
 use super::read::{find, object_reply};
-use super::update::{live_object, put};
+use super::update::{check_name, live_object, put};
 use super::{
     Call, Change, DeleteOptions, Endpoint, WriteOptions, decode, delete_object, metadata, update_object,
 };
@@ -33,8 +33,10 @@ pub(crate) async fn dispatch(call: &Call) -> Result<Response<Body>, ApiError> {
         ("ephemeralcontainers" | "resize", Verb::Update) => update_part(call, Endpoint::Main),
         ("ephemeralcontainers" | "resize", Verb::Patch) => patch_part(call, Endpoint::Main),
         ("log", Verb::Get) => {
-            find(call).await?;
-            Ok(reply::text(200, ""))
+            let pod = live_object(&call.resource, &*find(call).await?);
+            let node = pod.pointer("/spec/nodeName").and_then(Value::as_str).unwrap_or("");
+            // A pod without a node has nothing to say, not even nothing.
+            Ok(if node.is_empty() { reply::nothing() } else { reply::text(200, "") })
         }
         ("exec" | "attach" | "portforward", _) => {
             let pod = live_object(&call.resource, &*find(call).await?);
@@ -72,7 +74,14 @@ async fn scale(call: &Call) -> Result<Response<Body>, ApiError> {
                      (autoscaling.Scale): unknown conversion"
                 )));
             }
-            check_scale_name(call, &sent)?;
+            check_name(&call.name, &sent)?;
+            if !matches!(metadata::text(&sent, "namespace"), "")
+                && metadata::text(&sent, "namespace") != call.namespace
+            {
+                return Err(ApiError::bad_request(
+                    "the namespace of the provided object does not match the namespace sent on the request",
+                ));
+            }
             Some(sent)
         }
         _ => None,
@@ -91,7 +100,7 @@ async fn scale(call: &Call) -> Result<Response<Body>, ApiError> {
                     patched(&call.resource, kind, &call.body, &before)?
                 }
             };
-            check_scale_name(call, &after)?;
+            check_name(&call.name, &after)?;
             let mut object = live.clone();
             set_replicas(call, &mut object, &after)?;
             // A patch that does not touch the version is for any version.
@@ -107,16 +116,6 @@ async fn scale(call: &Call) -> Result<Response<Body>, ApiError> {
         })?;
     let object = live_object(&call.resource, &updated.object);
     Ok(reply::json(200, &scale_of(call, &object)?))
-}
-
-fn check_scale_name(call: &Call, scale: &Value) -> Result<(), ApiError> {
-    match metadata::text(scale, "name") {
-        said if said.is_empty() || said == call.name => Ok(()),
-        said => Err(ApiError::bad_request(format!(
-            "the name of the object ({said}) does not match the name on the URL ({})",
-            call.name
-        ))),
-    }
 }
 
 fn scale_of(call: &Call, object: &Value) -> Result<Value, ApiError> {
@@ -135,6 +134,10 @@ fn scale_of(call: &Call, object: &Value) -> Result<Value, ApiError> {
 
 fn set_replicas(call: &Call, object: &mut Value, scale: &Value) -> Result<(), ApiError> {
     let replicas = scale.pointer("/spec/replicas").and_then(Value::as_i64).unwrap_or(0);
+    if replicas < 0 && call.resource.custom.is_some() {
+        let cause = Cause::invalid(".spec.replicas", &json!(replicas), "should be a non-negative integer");
+        return Err(ApiError::invalid(call.resource.about(), &call.name, vec![cause]));
+    }
     if replicas < 0 {
         let about = About { group: "autoscaling", plural: "scales", kind: "Scale" };
         let cause = Cause::invalid("spec.replicas", &json!(replicas), "must be greater than or equal to 0");
@@ -160,6 +163,7 @@ fn bind(call: &Call) -> Result<Response<Body>, ApiError> {
         return Err(ApiError::invalid(about, &call.name, vec![Cause::required("target.name", "")]));
     }
     let mut options = WriteOptions::of(call, "CreateOptions")?;
+    options.endpoint = Endpoint::Binding;
     let now = call.cluster.clock.now_text();
     update_object(&call.cluster, &call.resource, &call.namespace, &call.name, &options, |live| {
         let mut pod = live.clone();
@@ -174,13 +178,6 @@ fn bind(call: &Call) -> Result<Response<Body>, ApiError> {
             ));
         }
         pod["spec"]["nodeName"] = json!(node);
-        metadata::of(&mut pod).remove("resourceVersion");
-        Ok(Change::from(pod))
-    })?;
-    // The condition is status, which the pod's own endpoint does not write.
-    options.endpoint = Endpoint::Status;
-    update_object(&call.cluster, &call.resource, &call.namespace, &call.name, &options, |live| {
-        let mut pod = live.clone();
         let condition = json!({"type": "PodScheduled", "status": "True", "lastTransitionTime": now});
         match &mut pod["status"]["conditions"] {
             Value::Array(list) => {
@@ -190,7 +187,8 @@ fn bind(call: &Call) -> Result<Response<Body>, ApiError> {
             conditions => *conditions = json!([condition]),
         }
         metadata::of(&mut pod).remove("resourceVersion");
-        Ok(Change::from(pod))
+        // Nobody owns what a scheduler decides.
+        Ok(Change { object: pod, owned: true })
     })?;
     Ok(done(201))
 }
@@ -241,7 +239,8 @@ fn finalize(call: &Call) -> Result<Response<Body>, ApiError> {
 fn update_part(call: &Call, endpoint: Endpoint) -> Result<Response<Body>, ApiError> {
     let mut options = WriteOptions::of(call, "UpdateOptions")?;
     options.endpoint = endpoint;
-    let object = decode::object(&call.resource, &call.content_type, &call.body)?;
+    let (object, document) = decode::object(&call.resource, &call.content_type, &call.body)?;
+    options.document = Some(document);
     let updated = put(&call.cluster, &call.resource, &call.namespace, &call.name, &object, &options)?;
     Ok(object_reply(call, 200, &updated.object))
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use http::Response;
 use serde_json::Value;
 
+use super::conform::{conform, update_violations};
 use super::create::{draft, place, track};
 use super::read::object_reply;
 use super::{Call, Endpoint, WriteOptions, create_object, decode, metadata, rules, with_warnings};
@@ -17,8 +18,8 @@ use crate::represent::from_storage;
 use crate::status::{About, ApiError, Cause};
 use crate::storage::{Expect, Mismatch, Stored, object_key};
 
-/// How often a change without a version is tried again when somebody else was faster.
-const TRIES: usize = 32;
+/// How often a change is tried again when somebody else was faster: each time somebody else has got on.
+const TRIES: usize = 10_000;
 
 /// The result of an update.
 #[derive(Debug)]
@@ -43,8 +44,9 @@ impl From<Value> for Change {
 }
 
 pub(crate) fn update(call: &Call) -> Result<Response<Body>, ApiError> {
-    let options = WriteOptions::of(call, "UpdateOptions")?;
-    let object = decode::object(&call.resource, &call.content_type, &call.body)?;
+    let mut options = WriteOptions::of(call, "UpdateOptions")?;
+    let (object, document) = decode::object(&call.resource, &call.content_type, &call.body)?;
+    options.document = Some(document);
     check_name(&call.name, &object)?;
     let updated = put(&call.cluster, &call.resource, &call.namespace, &call.name, &object, &options)?;
     let code = if updated.created { 201 } else { 200 };
@@ -80,8 +82,9 @@ pub(crate) fn put(
         let found = metadata::text(live, "uid");
         if !uid.is_empty() && uid != found {
             let why = format!(
-                "StorageError: invalid object, Code: 4, Key: /registry/{}/{namespace}/{name}, ResourceVersion: 0, \
+                "StorageError: invalid object, Code: 4, Key: /registry/{}{}/{namespace}/{name}, ResourceVersion: 0, \
                  AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, UID in object meta: {found}",
+                if resource.custom.is_some() { format!("{}/", resource.group) } else { String::new() },
                 resource.plural
             );
             return Err(ApiError::conflict(resource.about(), name, &why));
@@ -90,7 +93,7 @@ pub(crate) fn put(
     })
 }
 
-/// Changes an object. `change` is asked again if somebody else was faster, unless it named a version.
+/// Changes an object. `change` is asked again if somebody else was faster.
 pub(crate) fn update_object(
     cluster: &Arc<Cluster>,
     resource: &Arc<Resource>,
@@ -108,13 +111,12 @@ pub(crate) fn update_object(
         let Change { object: mut new, owned } = change(&live)?;
         check_name(name, &new)?;
         place(resource, namespace, &mut new)?;
-        let versioned = check_version(resource, name, &current, &new)?;
-        let mut warnings = decode::conform(resource, &mut new, options)?;
+        check_version(resource, name, &current, &new)?;
+        let mut warnings = conform(resource, &mut new, options)?;
         rules::before_update(resource, options.endpoint, &live, &mut new);
         let mut causes = metadata::forbidden_changes(&live, &new);
         metadata::keep_system_fields(&live, &mut new);
-        causes.extend(metadata::problems(resource, &new));
-        causes.extend(decode::update_violations(resource, options.endpoint, &new, &live));
+        causes.extend(update_violations(resource, options.endpoint, &new, &live));
         causes.extend(rules::forbidden_changes(resource, options.endpoint, &live, &new));
         if !causes.is_empty() {
             return Err(ApiError::invalid(resource.about(), name, causes));
@@ -153,11 +155,9 @@ pub(crate) fn update_object(
                 }
                 return Ok(Updated { object, created: false, warnings });
             }
-            Err(Mismatch::Changed) if !versioned => {}
+            // Tried again on what is there now; a change that names its version is refused then.
+            Err(Mismatch::Changed | Mismatch::Exists) => {}
             Err(Mismatch::Missing) => return Err(ApiError::not_found(resource.about(), name)),
-            Err(Mismatch::Changed | Mismatch::Exists) => {
-                return Err(ApiError::modified(resource.about(), name));
-            }
         }
     }
     Err(ApiError::modified(resource.about(), name))
@@ -172,14 +172,14 @@ pub(crate) fn live_object(resource: &Resource, stored: &Stored) -> Value {
     Value::Object(object)
 }
 
-/// Whether the change names the version it is for, and if so whether that is the present one.
-fn check_version(resource: &Resource, name: &str, current: &Stored, new: &Value) -> Result<bool, ApiError> {
+/// Refuses a change that names another version than the present one.
+fn check_version(resource: &Resource, name: &str, current: &Stored, new: &Value) -> Result<(), ApiError> {
     let said = metadata::text(new, "resourceVersion");
     if matches!(said, "" | "0") {
-        return Ok(false);
+        return Ok(());
     }
     match said.parse::<u64>() {
-        Ok(version) if version == current.version() => Ok(true),
+        Ok(version) if version == current.version() => Ok(()),
         Ok(_) => Err(ApiError::modified(resource.about(), name)),
         Err(_) => {
             let why = format!("strconv.ParseUint: parsing \"{said}\": invalid syntax");
@@ -188,7 +188,7 @@ fn check_version(resource: &Resource, name: &str, current: &Stored, new: &Value)
     }
 }
 
-fn check_name(name: &str, object: &Value) -> Result<(), ApiError> {
+pub(super) fn check_name(name: &str, object: &Value) -> Result<(), ApiError> {
     match metadata::text(object, "name") {
         "" => Err(ApiError::bad_request(format!(
             "the name of the object ({name} based on URL) was undeterminable: name must be provided"

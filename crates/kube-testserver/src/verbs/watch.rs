@@ -34,12 +34,7 @@ pub(crate) async fn watch(call: Call) -> Result<Response<Body>, ApiError> {
         options.fields = format!("metadata.name={}", call.name);
     }
     let selector = parse_selector(&call.resource, &options)?;
-    let mut asked = options.version_number()?;
-    if let Some(writes) = call.plan.stale_by
-        && asked.is_none_or(|version| version == 0)
-    {
-        asked = Some(call.cluster.store.version().saturating_sub(writes).max(1));
-    }
+    let asked = options.version_number()?;
     let send_initial_events = options.send_initial_events == Some(true);
     if options.send_initial_events.is_some() && !call.cluster.options.watch_list {
         return Err(invalid_options(
@@ -82,7 +77,11 @@ pub(crate) async fn watch(call: Call) -> Result<Response<Body>, ApiError> {
                 after: None,
                 limit: None,
             };
-            let page = cluster.store.page(table, &query).map_err(|old| too_old(0, old.oldest))?;
+            let stale = call.plan.stale_by.map(|writes| cluster.store.version().saturating_sub(writes).max(1));
+            let page = cluster.store.page(table, &PageQuery { at: stale, ..query });
+            // A past that is forgotten cannot be shown.
+            let page = page.or_else(|_| cluster.store.page(table, &query));
+            let page = page.map_err(|old| too_old(0, old.oldest))?;
             slot.position.store(page.version, Ordering::Relaxed);
             Some(page)
         }
@@ -153,7 +152,7 @@ struct Watch {
     deadline: Instant,
     /// Events sent, bookmarks not counted: what faults are placed by.
     events: u64,
-    /// The version up to which the client knows that it has seen everything: a bookmark must say more.
+    /// Where the watch began, or its last bookmark: the next bookmark must say more.
     told: u64,
     faults: Vec<StreamFault>,
     receiver: watch::Receiver<u64>,
@@ -220,9 +219,7 @@ impl Watch {
             }
         };
         for change in &batch.changes {
-            if self.write_change(change, out) {
-                self.told = self.told.max(change.version);
-            }
+            self.write_change(change, out);
             self.slot.position.fetch_max(change.version, Ordering::Relaxed);
             if self.due_fault().is_some() || out.len() >= CHUNK_BYTES {
                 return;
@@ -263,18 +260,19 @@ impl Watch {
         (!out.is_empty()).then(|| out.into())
     }
 
-    /// Whether the change concerned this watch.
-    fn write_change(&mut self, change: &Change, out: &mut Vec<u8>) -> bool {
+    fn write_change(&mut self, change: &Change, out: &mut Vec<u8>) {
         if !self.namespace.is_empty() && change.new.namespace() != self.namespace {
-            return false;
+            return;
         }
         let was = change.old.as_ref().is_some_and(|old| self.selector.matches(old));
         let is = change.kind != ChangeKind::Deleted && self.selector.matches(&change.new);
         match (was, is) {
-            (false, false) => return false,
+            (false, false) => {}
             (false, true) => self.write_event("ADDED", &change.new, out),
             (true, true) => self.write_event("MODIFIED", &change.new, out),
-            (true, false) if change.kind == ChangeKind::Deleted => self.write_event("DELETED", &change.new, out),
+            (true, false) if change.kind == ChangeKind::Deleted => {
+                self.write_event("DELETED", &change.new, out);
+            }
             (true, false) => {
                 // It left the selector: for this watch it is gone, in its last matching state.
                 if let Some(old) = &change.old {
@@ -282,7 +280,6 @@ impl Watch {
                 }
             }
         }
-        true
     }
 
     fn write_event(&mut self, kind: &str, object: &Stored, out: &mut Vec<u8>) {

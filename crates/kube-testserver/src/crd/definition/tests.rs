@@ -36,7 +36,7 @@ fn refused(crd: &Value) -> Vec<String> {
 #[test]
 fn a_definition_is_read_with_defaults() {
     let definition = Definition::parse(&widgets()).unwrap();
-    assert_eq!(definition.name, "widgets.example.com");
+    assert_eq!((&*definition.names.plural, &*definition.group), ("widgets", "example.com"));
     assert_eq!(definition.names.singular, "widget");
     assert_eq!(definition.names.list_kind, "WidgetList");
     assert_eq!(definition.scope, Scope::Namespaced);

@@ -1,0 +1,153 @@
+//! What happened, in order, between the reflector and the store.
+//!
+//! The queue is bounded: a consumer that does not keep up slows the watch down, not the other way round. A list
+//! is one delta, so that the store is replaced in one step.
+
+use std::fmt;
+
+use kube_wire::DecodeError;
+use tokio::sync::mpsc;
+
+/// How many deltas wait at most, unless it is said otherwise.
+pub const DEFAULT_CAPACITY: usize = 1024;
+
+/// Something that happened.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Delta<K> {
+    /// An object is new to the watch.
+    Added(K),
+    /// An object has changed.
+    Updated(K),
+    /// An object is gone; this is its last state.
+    Deleted(K),
+    /// These are all objects there are: what is not among them is gone.
+    Replaced {
+        /// In the order in which the server sent them.
+        objects: Vec<K>,
+        /// The version of the whole.
+        resource_version: String,
+        /// Objects that are there but could not be decoded: they are not gone.
+        undecodable: Vec<DecodeError>,
+    },
+    /// All objects are to be told again.
+    Sync,
+    /// Nothing more happened up to this version.
+    Bookmark {
+        /// The version.
+        resource_version: String,
+    },
+    /// Something happened to an object that could not be decoded.
+    Undecodable {
+        /// `ADDED`, `MODIFIED` or `DELETED`.
+        event: String,
+        /// Which object, and why.
+        error: DecodeError,
+    },
+}
+
+/// Makes a queue that holds so many deltas.
+pub fn queue<K>(capacity: usize) -> (Producer<K>, Consumer<K>) {
+    let (sender, receiver) = mpsc::channel(capacity.max(1));
+    (Producer(sender), Consumer(receiver))
+}
+
+/// The side of the queue that deltas go in.
+pub struct Producer<K>(mpsc::Sender<Delta<K>>);
+
+/// The side of the queue that deltas come out.
+pub struct Consumer<K>(mpsc::Receiver<Delta<K>>);
+
+/// Nobody takes deltas out any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the queue is closed: nobody takes deltas out any more")]
+pub struct Closed;
+
+impl<K> Producer<K> {
+    /// Puts a delta in, as soon as there is room.
+    pub async fn push(&self, delta: Delta<K>) -> Result<(), Closed> {
+        self.0.send(delta).await.map_err(|_| Closed)
+    }
+}
+
+impl<K> Consumer<K> {
+    /// Takes out at least one delta and at most `max`; none at the end, when all producers are gone and everything
+    /// has been taken out.
+    pub async fn pop_batch(&mut self, max: usize) -> Option<Vec<Delta<K>>> {
+        let mut batch = Vec::new();
+        let taken = self.0.recv_many(&mut batch, max.max(1)).await;
+        (taken > 0).then_some(batch)
+    }
+
+    /// How many deltas wait.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl<K> Clone for Producer<K> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<K> fmt::Debug for Producer<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Producer").field("room", &self.0.capacity()).finish()
+    }
+}
+
+impl<K> fmt::Debug for Consumer<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Consumer").field("waiting", &self.0.len()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn deltas_come_out_in_order_and_in_batches() {
+        let (producer, mut consumer) = queue(10);
+        for number in 0..5 {
+            producer.push(Delta::Added(number)).await.unwrap();
+        }
+        drop(producer);
+        let numbers = |batch: Vec<Delta<i32>>| -> Vec<i32> {
+            batch
+                .into_iter()
+                .map(|delta| if let Delta::Added(number) = delta { number } else { panic!() })
+                .collect()
+        };
+        assert_eq!(numbers(consumer.pop_batch(3).await.unwrap()), [0, 1, 2]);
+        assert_eq!(numbers(consumer.pop_batch(3).await.unwrap()), [3, 4]);
+        assert!(consumer.pop_batch(3).await.is_none());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_full_queue_makes_the_producer_wait() {
+        let (producer, mut consumer) = queue(2);
+        producer.push(Delta::Added(1)).await.unwrap();
+        producer.push(Delta::Added(2)).await.unwrap();
+        let blocked = tokio::time::timeout(Duration::from_secs(3600), producer.push(Delta::Added(3))).await;
+        assert!(blocked.is_err());
+        consumer.pop_batch(1).await.unwrap();
+        producer.push(Delta::Added(3)).await.unwrap();
+        assert_eq!(consumer.len(), 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_producer_learns_that_nobody_listens() {
+        let (producer, consumer) = queue(2);
+        drop(consumer);
+        assert_eq!(producer.push(Delta::Added(1)).await, Err(Closed));
+    }
+}

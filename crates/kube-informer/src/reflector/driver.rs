@@ -1,0 +1,365 @@
+//! Does what the machine says: asks the source, feeds the queue, waits.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::Arc;
+
+use futures::StreamExt;
+use kube_core::Resource;
+use kube_wire::{DecodeError, Event};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    BookmarkVerdict, Config, EventVerdict, Failure, ListRequest, Machine, PageVerdict, Step, WatchEnd,
+    WatchRequest,
+};
+use crate::queue::{Closed, Delta, Producer};
+use crate::source::{ListPart, ListWatch, SourceError, WatchPart, watch_failure};
+
+/// Follows one kind and puts what happens into a queue, until it is told to stop or nobody takes it out.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kube_informer::queue::{Delta, queue};
+/// use kube_informer::reflector::{Config, Reflector};
+/// use kube_informer::source::KubeSource;
+/// use tokio_util::sync::CancellationToken;
+///
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// # let server = kube_testserver::TestServer::start().await?;
+/// # server.seed("{apiVersion: v1, kind: ConfigMap, metadata: {name: hello}}")?;
+/// # let client = server.client()?;
+/// let source = KubeSource::<ConfigMap>::all(client, &());
+/// let (producer, mut consumer) = queue(100);
+/// let stop = CancellationToken::new();
+/// tokio::spawn(Reflector::new(source, Config::default(), 0).run(producer, stop.clone()));
+///
+/// let batch = consumer.pop_batch(1).await.expect("the list");
+/// let Delta::Replaced { objects, .. } = &batch[0] else { panic!("a list comes first") };
+/// assert_eq!(objects[0].metadata.name.as_deref(), Some("hello"));
+/// stop.cancel();
+/// # Ok(())
+/// # }
+/// # tokio::runtime::Runtime::new().unwrap().block_on(example()).unwrap();
+/// ```
+#[derive(Debug)]
+pub struct Reflector<S> {
+    source: S,
+    machine: Machine,
+    on_error: Option<ErrorHook>,
+}
+
+/// Is told of everything that goes wrong while following.
+#[derive(Clone)]
+struct ErrorHook(Arc<dyn Fn(&SourceError) + Send + Sync>);
+
+impl std::fmt::Debug for ErrorHook {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ErrorHook")
+    }
+}
+
+impl<S> Reflector<S> {
+    /// Follows what a source has. The seed makes waits and time-outs repeatable.
+    pub fn new(source: S, config: Config, seed: u64) -> Self {
+        Self { source, machine: Machine::new(config, seed), on_error: None }
+    }
+
+    /// Calls a function with everything that goes wrong: failed requests, errors inside watches, broken
+    /// connections.
+    #[must_use]
+    pub fn on_error(mut self, hook: impl Fn(&SourceError) + Send + Sync + 'static) -> Self {
+        self.on_error = Some(ErrorHook(Arc::new(hook)));
+        self
+    }
+
+    /// Follows until told to stop, or until the queue is closed.
+    pub async fn run<K>(mut self, queue: Producer<K>, stop: CancellationToken)
+    where
+        K: Resource + Send + 'static,
+        S: ListWatch<K>,
+    {
+        // Whatever it is doing then, it stops: all of it may be dropped half-way.
+        tokio::select! {
+            () = stop.cancelled() => {}
+            Closed = self.follow(&queue) => {}
+        }
+    }
+
+    async fn follow<K>(&mut self, queue: &Producer<K>) -> Closed
+    where
+        K: Resource + Send + 'static,
+        S: ListWatch<K>,
+    {
+        let mut collected = Collected::default();
+        loop {
+            let done = match self.machine.next(now()) {
+                Step::Wait(until) => {
+                    tokio::time::sleep_until(until.into()).await;
+                    Ok(())
+                }
+                Step::List(request) => {
+                    if request.continue_token.is_empty() {
+                        collected = Collected::default();
+                    }
+                    self.list(&request, &mut collected, queue).await
+                }
+                Step::Watch(request) => {
+                    collected = Collected::default();
+                    self.watch(&request, &mut collected, queue).await
+                }
+            };
+            if let Err(closed) = done {
+                return closed;
+            }
+        }
+    }
+
+    async fn list<K>(
+        &mut self,
+        request: &ListRequest,
+        collected: &mut Collected<K>,
+        queue: &Producer<K>,
+    ) -> Result<(), Closed>
+    where
+        K: Resource + Send + 'static,
+        S: ListWatch<K>,
+    {
+        let meta = match self.collect(request, collected).await {
+            Ok(meta) => meta,
+            Err(error) => {
+                self.report(&error);
+                self.machine.list_failed(&error.failure, now());
+                return Ok(());
+            }
+        };
+        match self.machine.page(&meta.resource_version, &meta.continue_token) {
+            PageVerdict::More => Ok(()),
+            PageVerdict::Complete { resource_version } => {
+                queue.push(std::mem::take(collected).replaced(resource_version)).await
+            }
+        }
+    }
+
+    /// Reads a page into the collection.
+    async fn collect<K>(
+        &self,
+        request: &ListRequest,
+        collected: &mut Collected<K>,
+    ) -> Result<kube_wire::ListMeta, SourceError>
+    where
+        K: Resource + Send + 'static,
+        S: ListWatch<K>,
+    {
+        let patience = self.machine.list_silence();
+        let silent = || SourceError::silent("the list", patience);
+        let opened = tokio::time::timeout(patience, self.source.list(request)).await;
+        let mut parts = opened.map_err(|_| silent())??;
+        while let Some(part) = tokio::time::timeout(patience, parts.next()).await.map_err(|_| silent())? {
+            match part? {
+                ListPart::Item(object) => collected.put(object),
+                ListPart::Undecodable(error) => collected.undecodable.push(error),
+                ListPart::End(meta) => return Ok(meta),
+            }
+        }
+        Err(SourceError::garbled("the list ended before its end"))
+    }
+
+    async fn watch<K>(
+        &mut self,
+        request: &WatchRequest,
+        collected: &mut Collected<K>,
+        queue: &Producer<K>,
+    ) -> Result<(), Closed>
+    where
+        K: Resource + Send + 'static,
+        S: ListWatch<K>,
+    {
+        let end = self.follow_watch(request, collected, queue).await?;
+        self.machine.watch_ended(&end, now());
+        Ok(())
+    }
+
+    /// Follows one watch to its end.
+    async fn follow_watch<K>(
+        &mut self,
+        request: &WatchRequest,
+        collected: &mut Collected<K>,
+        queue: &Producer<K>,
+    ) -> Result<WatchEnd, Closed>
+    where
+        K: Resource + Send + 'static,
+        S: ListWatch<K>,
+    {
+        let opened = tokio::time::timeout_at(self.deadline(), self.source.watch(request)).await;
+        let mut parts = match opened {
+            Ok(Ok(parts)) => parts,
+            Ok(Err(error)) => {
+                self.report(&error);
+                return Ok(WatchEnd::Refused(error.failure));
+            }
+            Err(_) => return Ok(WatchEnd::Overdue),
+        };
+        self.machine.watch_opened(now());
+        loop {
+            let Ok(part) = tokio::time::timeout_at(self.deadline(), parts.next()).await else {
+                return Ok(WatchEnd::Overdue);
+            };
+            match part {
+                None => return Ok(WatchEnd::Closed),
+                Some(Err(error)) => {
+                    self.report(&error);
+                    return Ok(if error.garbled { WatchEnd::Garbled } else { WatchEnd::Broken });
+                }
+                Some(Ok(WatchPart::Undecodable { event, error })) => {
+                    let version = error.key.as_ref().map_or("", |key| key.resource_version.as_str());
+                    match self.machine.event(event == "ADDED", version, now()) {
+                        EventVerdict::Collect => collected.undecodable.push(error),
+                        EventVerdict::Apply => queue.push(Delta::Undecodable { event, error }).await?,
+                    }
+                }
+                Some(Ok(WatchPart::Event(event))) => {
+                    if let Some(end) = self.take(event, collected, queue).await? {
+                        return Ok(end);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes one event; returns how the watch ends, if it ends with it.
+    async fn take<K>(
+        &mut self,
+        event: Event<K>,
+        collected: &mut Collected<K>,
+        queue: &Producer<K>,
+    ) -> Result<Option<WatchEnd>, Closed>
+    where
+        K: Resource + Send + 'static,
+    {
+        let (kind, object) = match event {
+            Event::Added(object) => (Kind::Added, object),
+            Event::Modified(object) => (Kind::Updated, object),
+            Event::Deleted(object) => (Kind::Deleted, object),
+            Event::Bookmark { resource_version, initial_events_end } => {
+                match self.machine.bookmark(&resource_version, initial_events_end, now()) {
+                    BookmarkVerdict::Ignore => {}
+                    BookmarkVerdict::Progress { resource_version } => {
+                        queue.push(Delta::Bookmark { resource_version }).await?;
+                    }
+                    BookmarkVerdict::Complete { resource_version } => {
+                        queue.push(std::mem::take(collected).replaced(resource_version)).await?;
+                    }
+                }
+                return Ok(None);
+            }
+            Event::Error(status) => {
+                let failure = watch_failure(&status);
+                self.report(&SourceError::in_watch(failure.clone(), &status));
+                return Ok(Some(WatchEnd::Error(failure)));
+            }
+            // A type of event from the future: nothing is known about it, so nothing is done.
+            _ => return Ok(None),
+        };
+        let version = object.meta().resource_version.as_deref().unwrap_or("");
+        match self.machine.event(kind == Kind::Added, version, now()) {
+            EventVerdict::Collect if kind == Kind::Deleted => collected.remove(&object),
+            EventVerdict::Collect => collected.put(object),
+            EventVerdict::Apply => {
+                let delta = match kind {
+                    Kind::Added => Delta::Added(object),
+                    Kind::Updated => Delta::Updated(object),
+                    Kind::Deleted => Delta::Deleted(object),
+                };
+                queue.push(delta).await?;
+            }
+        }
+        Ok(None)
+    }
+
+    fn deadline(&self) -> Instant {
+        // A watch is open or being opened, so there is one.
+        self.machine.deadline().map_or_else(Instant::now, Instant::from)
+    }
+
+    fn report(&self, error: &SourceError) {
+        if let Some(ErrorHook(hook)) = &self.on_error {
+            hook(error);
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Added,
+    Updated,
+    Deleted,
+}
+
+/// Objects that are to become the whole, each once, in the order in which they first came.
+struct Collected<K> {
+    objects: Vec<Option<K>>,
+    places: HashMap<(String, String), usize>,
+    undecodable: Vec<DecodeError>,
+}
+
+impl<K> Default for Collected<K> {
+    fn default() -> Self {
+        Self { objects: Vec::new(), places: HashMap::new(), undecodable: Vec::new() }
+    }
+}
+
+impl<K: Resource> Collected<K> {
+    fn put(&mut self, object: K) {
+        match self.places.entry(key_of(&object)) {
+            Entry::Occupied(place) => self.objects[*place.get()] = Some(object),
+            Entry::Vacant(place) => {
+                place.insert(self.objects.len());
+                self.objects.push(Some(object));
+            }
+        }
+    }
+
+    fn remove(&mut self, object: &K) {
+        if let Some(place) = self.places.remove(&key_of(object)) {
+            self.objects[place] = None;
+        }
+    }
+
+    fn replaced(self, resource_version: String) -> Delta<K> {
+        let objects = self.objects.into_iter().flatten().collect();
+        Delta::Replaced { objects, resource_version, undecodable: self.undecodable }
+    }
+}
+
+fn key_of<K: Resource>(object: &K) -> (String, String) {
+    let meta = object.meta();
+    (meta.namespace.clone().unwrap_or_default(), meta.name.clone().unwrap_or_default())
+}
+
+fn now() -> std::time::Instant {
+    Instant::now().into_std()
+}
+
+impl SourceError {
+    fn silent(what: &str, patience: std::time::Duration) -> Self {
+        Self {
+            failure: Failure::Other,
+            code: 0,
+            reason: String::new(),
+            message: format!("nothing of {what} arrived for {} s", patience.as_secs()),
+            garbled: false,
+        }
+    }
+
+    fn in_watch(failure: Failure, status: &kube_wire::WatchStatus) -> Self {
+        Self {
+            failure,
+            code: status.code,
+            reason: status.reason.clone(),
+            message: status.message.clone(),
+            garbled: false,
+        }
+    }
+}

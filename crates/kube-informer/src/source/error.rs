@@ -1,0 +1,199 @@
+//! Why a server's answer is none.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use crate::reflector::Failure;
+
+/// How deep the causes of an error are looked through.
+const MAX_CAUSES: usize = 16;
+
+/// Why a list or a watch was not answered, or broke off.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+#[non_exhaustive]
+pub struct SourceError {
+    /// What it means for what to do next.
+    pub failure: Failure,
+    /// The HTTP code; 0 if there was no answer.
+    pub code: u16,
+    /// `NotFound`, `Forbidden`, …, as the server says it; empty if there was no answer.
+    pub reason: String,
+    /// For people.
+    pub message: String,
+    /// What arrived was not what a server sends: not JSON, or too large.
+    pub garbled: bool,
+}
+
+impl SourceError {
+    /// The connection could not be opened, or broke.
+    pub(crate) fn connection(error: &(dyn std::error::Error + 'static)) -> Self {
+        let failure = if is_refused(error) { Failure::ConnectionRefused } else { Failure::Other };
+        Self { failure, code: 0, reason: String::new(), message: full_message(error), garbled: false }
+    }
+
+    /// What arrived makes no sense.
+    pub(crate) fn garbled(why: impl std::fmt::Display) -> Self {
+        let message = format!("the server's answer makes no sense: {why}");
+        Self { failure: Failure::Other, code: 0, reason: String::new(), message, garbled: true }
+    }
+
+    /// The server answered with an error: its code, the `Retry-After` header and the body.
+    pub(crate) fn status(code: u16, retry_after: Option<u64>, body: &[u8]) -> Self {
+        let status: Status = serde_json::from_slice(body).unwrap_or_default();
+        let message = if status.message.is_empty() {
+            let text: String = String::from_utf8_lossy(body).trim().chars().take(200).collect();
+            format!("the server answered with {code}: {text}")
+        } else {
+            status.message.clone()
+        };
+        let failure = status.failure(code, retry_after);
+        Self { failure, code, reason: status.reason, message, garbled: false }
+    }
+}
+
+/// What an ERROR event in a watch means for what to do next.
+pub(crate) fn watch_failure(status: &kube_wire::WatchStatus) -> Failure {
+    let status_object = Status {
+        reason: status.reason.clone(),
+        message: status.message.clone(),
+        details: Details::default(),
+    };
+    status_object.failure(status.code, None)
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Status {
+    reason: String,
+    message: String,
+    details: Details,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Details {
+    causes: Vec<Cause>,
+    retry_after_seconds: Option<u64>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Cause {
+    reason: String,
+    message: String,
+}
+
+impl Status {
+    fn failure(&self, code: u16, retry_after: Option<u64>) -> Failure {
+        const TOO_LARGE: &str = "Too large resource version";
+        let too_large = self
+            .details
+            .causes
+            .iter()
+            .any(|cause| cause.reason == "ResourceVersionTooLarge" || cause.message.contains(TOO_LARGE));
+        if code == 410 || matches!(self.reason.as_str(), "Expired" | "Gone") {
+            return Failure::Expired;
+        }
+        // Servers before the cause existed only say it in words.
+        if too_large || (self.reason == "Timeout" && self.message.contains(TOO_LARGE)) {
+            return Failure::VersionTooLarge;
+        }
+        match code {
+            429 => {
+                let seconds = retry_after.or(self.details.retry_after_seconds);
+                Failure::TooManyRequests { retry_after: seconds.map(Duration::from_secs) }
+            }
+            500 if self.reason == "InternalError" => Failure::Internal,
+            400 | 405 | 406 | 415 | 422 => Failure::NotUnderstood,
+            _ => Failure::Other,
+        }
+    }
+}
+
+fn causes<'a>(
+    error: &'a (dyn std::error::Error + 'static),
+) -> impl Iterator<Item = &'a (dyn std::error::Error + 'static)> {
+    std::iter::successors(Some(error), |error| error.source()).take(MAX_CAUSES)
+}
+
+fn is_refused(error: &(dyn std::error::Error + 'static)) -> bool {
+    causes(error).any(|error| {
+        error
+            .downcast_ref::<std::io::Error>()
+            .is_some_and(|error| error.kind() == std::io::ErrorKind::ConnectionRefused)
+    })
+}
+
+/// An error with its causes, each said once.
+fn full_message(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut message = error.to_string();
+    for cause in causes(error).skip(1) {
+        let text = cause.to_string();
+        if !message.contains(&text) {
+            message = format!("{message}: {text}");
+        }
+    }
+    message
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failure(code: u16, body: &str) -> Failure {
+        SourceError::status(code, None, body.as_bytes()).failure
+    }
+
+    #[test]
+    fn answers_are_told_apart_as_client_go_does() {
+        assert_eq!(failure(410, "{}"), Failure::Expired);
+        assert_eq!(failure(400, r#"{"reason":"Gone"}"#), Failure::Expired);
+        assert_eq!(
+            failure(
+                504,
+                r#"{"reason":"Timeout","details":{"causes":[{"reason":"ResourceVersionTooLarge"}]}}"#
+            ),
+            Failure::VersionTooLarge
+        );
+        assert_eq!(
+            failure(504, r#"{"reason":"Timeout","message":"Timeout: Too large resource version: 5"}"#),
+            Failure::VersionTooLarge
+        );
+        assert_eq!(failure(504, r#"{"reason":"Timeout","message":"slow"}"#), Failure::Other);
+        assert_eq!(failure(500, r#"{"reason":"InternalError"}"#), Failure::Internal);
+        assert_eq!(failure(500, "oops"), Failure::Other);
+        assert_eq!(failure(403, r#"{"reason":"Forbidden"}"#), Failure::Other);
+        assert_eq!(failure(422, r#"{"reason":"Invalid"}"#), Failure::NotUnderstood);
+        let body = br#"{"details":{"retryAfterSeconds":7}}"#;
+        let busy = |seconds| Failure::TooManyRequests { retry_after: Some(Duration::from_secs(seconds)) };
+        assert_eq!(SourceError::status(429, None, body).failure, busy(7));
+        assert_eq!(SourceError::status(429, Some(3), body).failure, busy(3), "the header comes first");
+        assert_eq!(
+            SourceError::status(429, None, b"").failure,
+            Failure::TooManyRequests { retry_after: None }
+        );
+    }
+
+    #[test]
+    fn messages_are_the_servers_or_the_beginning_of_what_it_sent() {
+        let error =
+            SourceError::status(403, None, br#"{"reason":"Forbidden","message":"pods is forbidden"}"#);
+        assert_eq!((error.to_string().as_str(), error.reason.as_str()), ("pods is forbidden", "Forbidden"));
+        let error = SourceError::status(404, None, b"404 page not found\n");
+        assert_eq!(error.to_string(), "the server answered with 404: 404 page not found");
+    }
+
+    #[test]
+    fn a_refused_connection_is_found_among_the_causes() {
+        #[derive(Debug, thiserror::Error)]
+        #[error("outer")]
+        struct Outer(#[source] std::io::Error);
+        let refused = Outer(std::io::Error::from(std::io::ErrorKind::ConnectionRefused));
+        assert_eq!(SourceError::connection(&refused).failure, Failure::ConnectionRefused);
+        let reset = Outer(std::io::Error::other("reset"));
+        let error = SourceError::connection(&reset);
+        assert_eq!((error.failure.clone(), error.to_string().as_str()), (Failure::Other, "outer: reset"));
+    }
+}

@@ -1,0 +1,221 @@
+//! Lists and watches through a `kube_client::Client`.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use http::{Request, Response, header};
+use http_body_util::{BodyExt, Limited};
+use kube_client::Client;
+use kube_client::client::Body;
+use kube_core::Resource;
+use kube_wire::{DecodeOptions, Limits};
+use serde::de::DeserializeOwned;
+
+use super::stream::{list_stream, watch_stream};
+use super::{ListStream, ListWatch, SourceError, WatchStream};
+use crate::reflector::{ListRequest, WatchRequest};
+
+/// How much of an error's body is read.
+const MAX_ERROR_BYTES: usize = 64 << 10;
+
+/// What may be changed about requests: what is selected, and parameters that this library knows nothing of.
+///
+/// What following relies on (versions, pages, bookmarks, initial events, time-outs) is not here, and parameters of
+/// those names are ignored.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Tweak {
+    /// `labelSelector`; empty for none.
+    pub label_selector: String,
+    /// `fieldSelector`; empty for none.
+    pub field_selector: String,
+    /// Other parameters, for example `shardSelector`.
+    pub parameters: Vec<(String, String)>,
+}
+
+/// The names of parameters that only the reflector sets.
+const RESERVED: [&str; 10] = [
+    "allowWatchBookmarks",
+    "continue",
+    "fieldSelector",
+    "labelSelector",
+    "limit",
+    "resourceVersion",
+    "resourceVersionMatch",
+    "sendInitialEvents",
+    "timeoutSeconds",
+    "watch",
+];
+
+/// One kind on one API server, in one namespace or in all.
+pub struct KubeSource<K> {
+    client: Client,
+    path: String,
+    tweak: Tweak,
+    options: DecodeOptions,
+    limits: Limits,
+    kind: PhantomData<fn() -> K>,
+}
+
+impl<K: Resource> KubeSource<K> {
+    /// All objects of a kind, in all namespaces.
+    pub fn all(client: Client, kind: &K::DynamicType) -> Self {
+        Self::at(client, K::url_path(kind, None))
+    }
+
+    /// The objects of a kind in one namespace.
+    pub fn namespaced(client: Client, namespace: &str, kind: &K::DynamicType) -> Self {
+        Self::at(client, K::url_path(kind, Some(namespace)))
+    }
+
+    /// Only objects with these labels.
+    #[must_use]
+    pub fn labels(mut self, selector: impl Into<String>) -> Self {
+        self.tweak.label_selector = selector.into();
+        self
+    }
+
+    /// Only objects with these fields.
+    #[must_use]
+    pub fn fields(mut self, selector: impl Into<String>) -> Self {
+        self.tweak.field_selector = selector.into();
+        self
+    }
+
+    /// Changes what is asked for in ways that have no method here.
+    #[must_use]
+    pub fn tweak(mut self, change: impl FnOnce(&mut Tweak)) -> Self {
+        change(&mut self.tweak);
+        self
+    }
+
+    /// Keeps `metadata.managedFields`, which are left out by default.
+    #[must_use]
+    pub fn keep_managed_fields(mut self, keep: bool) -> Self {
+        self.options = self.options.keep_managed_fields(keep);
+        self
+    }
+
+    /// Bounds on what the server may send.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    fn at(client: Client, path: String) -> Self {
+        Self {
+            client,
+            path,
+            tweak: Tweak::default(),
+            options: DecodeOptions::default(),
+            limits: Limits::default(),
+            kind: PhantomData,
+        }
+    }
+}
+
+impl<K> KubeSource<K> {
+    fn list_uri(&self, request: &ListRequest) -> String {
+        let limit = request.limit.map(|limit| limit.to_string()).unwrap_or_default();
+        // Without a match rule a limit would make the version exact.
+        let matching = match request.resource_version.as_str() {
+            "" | "0" => "",
+            _ => "NotOlderThan",
+        };
+        self.uri(&[
+            ("resourceVersion", &request.resource_version),
+            ("resourceVersionMatch", matching),
+            ("limit", &limit),
+            ("continue", &request.continue_token),
+        ])
+    }
+
+    fn watch_uri(&self, request: &WatchRequest) -> String {
+        let timeout = request.timeout.as_secs().to_string();
+        let (initial, matching) = if request.initial_events { ("true", "NotOlderThan") } else { ("", "") };
+        self.uri(&[
+            ("watch", "true"),
+            ("allowWatchBookmarks", "true"),
+            ("resourceVersion", &request.resource_version),
+            ("resourceVersionMatch", matching),
+            ("sendInitialEvents", initial),
+            ("timeoutSeconds", &timeout),
+        ])
+    }
+
+    /// The path with the parameters that have a value.
+    fn uri(&self, parameters: &[(&str, &str)]) -> String {
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        let own =
+            [("labelSelector", &*self.tweak.label_selector), ("fieldSelector", &*self.tweak.field_selector)];
+        for (name, value) in parameters.iter().chain(&own).filter(|(_, value)| !value.is_empty()) {
+            query.append_pair(name, value);
+        }
+        for (name, value) in &self.tweak.parameters {
+            if !RESERVED.contains(&name.as_str()) {
+                query.append_pair(name, value);
+            }
+        }
+        format!("{}?{}", self.path, query.finish())
+    }
+
+    async fn get(&self, uri: String, watch: bool) -> Result<Response<Body>, SourceError> {
+        let mut request = Request::get(uri).header(header::ACCEPT, "application/json");
+        if watch {
+            // A compressed watch would wait for its compressor.
+            request = request.header(header::ACCEPT_ENCODING, "identity");
+        }
+        let request = request.body(Body::empty()).map_err(|error| SourceError::connection(&error))?;
+        let response = self.client.send(request).await.map_err(|error| SourceError::connection(&error))?;
+        if response.status().is_success() {
+            return Ok(response);
+        }
+        let code = response.status().as_u16();
+        let retry_after = response.headers().get(header::RETRY_AFTER);
+        let retry_after = retry_after.and_then(|value| value.to_str().ok()?.trim().parse().ok());
+        let body = Limited::new(response.into_body(), MAX_ERROR_BYTES).collect().await;
+        let body = body.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+        Err(SourceError::status(code, retry_after, &body))
+    }
+}
+
+impl<K: DeserializeOwned + Send + 'static> ListWatch<K> for KubeSource<K> {
+    fn list<'a>(&'a self, request: &'a ListRequest) -> BoxFuture<'a, Result<ListStream<K>, SourceError>> {
+        async move {
+            let response = self.get(self.list_uri(request), false).await?;
+            Ok(list_stream(response.into_body(), self.limits, self.options))
+        }
+        .boxed()
+    }
+
+    fn watch<'a>(&'a self, request: &'a WatchRequest) -> BoxFuture<'a, Result<WatchStream<K>, SourceError>> {
+        async move {
+            let response = self.get(self.watch_uri(request), true).await?;
+            Ok(watch_stream(response.into_body(), self.limits, self.options))
+        }
+        .boxed()
+    }
+}
+
+impl<K> fmt::Debug for KubeSource<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KubeSource")
+            .field("path", &self.path)
+            .field("tweak", &self.tweak)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<K, S: ListWatch<K> + ?Sized> ListWatch<K> for Arc<S> {
+    fn list<'a>(&'a self, request: &'a ListRequest) -> BoxFuture<'a, Result<ListStream<K>, SourceError>> {
+        (**self).list(request)
+    }
+
+    fn watch<'a>(&'a self, request: &'a WatchRequest) -> BoxFuture<'a, Result<WatchStream<K>, SourceError>> {
+        (**self).watch(request)
+    }
+}

@@ -1,0 +1,61 @@
+//! Where objects come from: lists and watches of one kind, as streams of decoded objects.
+//!
+//! [`ListWatch`] is what a reflector asks; [`KubeSource`] answers it from an API server through a
+//! [`kube_client::Client`]. Objects are decoded one by one while bytes arrive: a list of any size is never in
+//! memory as text.
+
+mod error;
+mod kube;
+mod stream;
+
+pub use error::SourceError;
+pub(crate) use error::watch_failure;
+pub use kube::{KubeSource, Tweak};
+
+use futures::future::BoxFuture;
+use futures::stream::BoxStream;
+use kube_wire::{DecodeError, Event, ListMeta};
+
+use crate::reflector::{ListRequest, WatchRequest};
+
+/// Lists and watches one kind.
+pub trait ListWatch<K>: Send + Sync + 'static {
+    /// Asks for a list, or a page of one.
+    fn list<'a>(&'a self, request: &'a ListRequest) -> BoxFuture<'a, Result<ListStream<K>, SourceError>>;
+
+    /// Opens a watch.
+    fn watch<'a>(&'a self, request: &'a WatchRequest) -> BoxFuture<'a, Result<WatchStream<K>, SourceError>>;
+}
+
+/// A list while it arrives. Its last part is [`ListPart::End`]; a stream that ends without it, ended early.
+pub type ListStream<K> = BoxStream<'static, Result<ListPart<K>, SourceError>>;
+
+/// A watch while it lasts.
+pub type WatchStream<K> = BoxStream<'static, Result<WatchPart<K>, SourceError>>;
+
+/// A part of a list.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ListPart<K> {
+    /// An object.
+    Item(K),
+    /// An object that is not what its type says.
+    Undecodable(DecodeError),
+    /// What the list says about itself; nothing follows.
+    End(ListMeta),
+}
+
+/// A part of a watch.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum WatchPart<K> {
+    /// An event.
+    Event(Event<K>),
+    /// An event about an object that is not what its type says.
+    Undecodable {
+        /// `ADDED`, `MODIFIED` or `DELETED`.
+        event: String,
+        /// Which object, and why.
+        error: DecodeError,
+    },
+}
