@@ -1,11 +1,12 @@
 //! A local, indexed, always-current copy of Kubernetes objects.
 //!
 //! This crate is being built room by room. What is here: the [`source`], which lists and watches one kind, the
-//! [`reflector`], which follows it by client-go's rules, and the [`queue`] it feeds. The rooms behind them (store,
-//! fan-out, informers) follow.
+//! [`reflector`], which follows it by client-go's rules, the [`queue`] it feeds, and the [`store`], which keeps the
+//! copy. The rooms behind them (fan-out, informers, factories) follow.
 
 pub mod queue;
 pub mod reflector;
 pub mod source;
+pub mod store;
 
 pub use {k8s_openapi, kube_client, kube_core};

@@ -10,7 +10,7 @@ use crate::cluster::Cluster;
 use crate::crd::{self, Definition, NamesInUse, Scope, Version};
 use crate::kinds::{Resource, Selectable, Subresource, Traits, Verb};
 use crate::selector::Selector;
-use crate::status::{ApiError, Details};
+use crate::status::ApiError;
 use crate::storage::{PageQuery, TableId, object_key};
 use crate::verbs::{Change, DeleteOptions, WriteOptions, delete_object, update_object};
 
@@ -94,11 +94,10 @@ impl Prepared {
     }
 }
 
-/// Marks a definition that is being deleted while it has objects.
+/// Marks a served definition that is being deleted: its objects have to go first, even if there are none.
 pub(crate) fn hold(cluster: &Cluster, object: &mut Value) {
     let name = object["metadata"]["name"].as_str().unwrap_or("").to_owned();
-    let Some(table) = table_of(cluster, &name) else { return };
-    if cluster.store.len(table) == 0 {
+    if table_of(cluster, &name).is_none() {
         return;
     }
     crd::terminate(object, cluster.clock.now());
@@ -111,7 +110,7 @@ pub(crate) fn hold(cluster: &Cluster, object: &mut Value) {
 }
 
 /// Refuses new objects under a definition that is being deleted.
-pub(crate) fn check_create(cluster: &Cluster, resource: &Resource) -> Result<(), ApiError> {
+pub(crate) fn check_create(cluster: &Cluster, resource: &Resource, name: &str) -> Result<(), ApiError> {
     if resource.custom.is_none() {
         return Ok(());
     }
@@ -122,16 +121,8 @@ pub(crate) fn check_create(cluster: &Cluster, resource: &Resource) -> Result<(),
     let marked = definition.text().windows(MARK.len()).any(|window| window == MARK);
     let metadata = marked.then(|| definition.object().remove("metadata")).flatten();
     if metadata.is_some_and(|metadata| metadata["deletionTimestamp"].is_string()) {
-        let message = "create not allowed while custom resource definition is terminating";
-        let details = Details {
-            group: resource.group.to_string(),
-            kind: resource.plural.to_string(),
-            ..Details::default()
-        };
-        return Err(ApiError {
-            details: Some(Box::new(details)),
-            ..ApiError::new(405, "MethodNotAllowed", message)
-        });
+        let why = "create not allowed while custom resource definition is terminating";
+        return Err(ApiError::forbidden(resource.about(), name, why));
     }
     Ok(())
 }

@@ -24,7 +24,6 @@ const GENERATE_NAME_TRIES: usize = 8;
 pub(crate) type Created = (Arc<Stored>, Vec<String>);
 
 pub(crate) fn create(call: &Call) -> Result<Response<Body>, ApiError> {
-    crds::check_create(&call.cluster, &call.resource)?;
     let mut options = WriteOptions::of(call, "CreateOptions")?;
     let (object, document) = decode::object(&call.resource, &call.content_type, &call.body)?;
     options.document = Some(document);
@@ -70,6 +69,7 @@ fn store_new(
     if resource.namespaced {
         check_namespace(cluster, resource, namespace, &object)?;
     }
+    crds::check_create(cluster, resource, metadata::text(&object, "name"))?;
     let generated =
         metadata::text(&object, "name").is_empty() && !metadata::text(&object, "generateName").is_empty();
     set_system_fields(cluster, resource, &mut object);

@@ -288,10 +288,13 @@ fn mark(cluster: &Cluster, resource: &Resource, object: &mut Value, options: &De
         let generation = metadata::generation(object);
         let fields = metadata::of(object);
         fields.insert("deletionTimestamp".to_owned(), json!(at));
-        if !resource.is("", "namespaces") {
+        // These two are deleted in ways of their own, in Kubernetes.
+        let plain = !resource.is("", "namespaces")
+            && !resource.is("apiextensions.k8s.io", "customresourcedefinitions");
+        if plain {
             fields.insert("deletionGracePeriodSeconds".to_owned(), json!(grace));
         }
-        if !already && generation > 0 {
+        if plain && !already && generation > 0 {
             fields.insert("generation".to_owned(), json!(generation + 1));
         }
     }

@@ -1,0 +1,231 @@
+//! The copy: objects and indexes, of which every reader sees one moment.
+//!
+//! A [`Store`] has one writer and any number of readers. Readers take a [`Snapshot`], which costs as much as
+//! taking a pointer, never changes, and answers every question about the same moment: objects, namespaces and
+//! indexes. The writer changes a copy of what it changes and shares the rest, so that neither waits for the other.
+//!
+//! Objects come as [`Object`]s: handles that clone in no time and deref to the type. Nothing can change a stored
+//! object; there is no way to ask for it.
+
+mod index;
+mod map;
+mod object;
+mod snapshot;
+#[cfg(test)]
+mod tests;
+mod version;
+
+pub use index::{Index, IndexError, IndexValues};
+pub use object::Object;
+pub use snapshot::Snapshot;
+pub use version::Version;
+
+use std::fmt;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use kube_core::Resource;
+use parking_lot::Mutex;
+use tokio::sync::watch;
+
+use index::{IndexFunction, Indexed, NAMESPACE_INDEX};
+
+/// A copy of all objects of a kind. See the [module](self).
+pub struct Store<K> {
+    shared: Arc<Shared<K>>,
+}
+
+struct Shared<K> {
+    current: ArcSwap<Snapshot<K>>,
+    /// Held by whoever makes the next snapshot: the writer, or somebody who adds an index.
+    writing: Mutex<()>,
+    version: watch::Sender<Option<Version>>,
+}
+
+/// What a write did to one object.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Written<K> {
+    /// What was there before.
+    pub old: Option<Object<K>>,
+    /// What is there now.
+    pub new: Option<Object<K>>,
+}
+
+/// One change to the store.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Write<K> {
+    /// The object is there.
+    Put(K),
+    /// The object is gone.
+    Remove(K),
+}
+
+impl<K: Resource> Store<K> {
+    /// An empty store, with the index of namespaces.
+    pub fn new() -> Self {
+        let namespaces: IndexFunction<K> =
+            Arc::new(|object| object.meta().namespace.clone().into_iter().collect());
+        let indexes = vec![Arc::new(Indexed::empty(NAMESPACE_INDEX.into(), namespaces))];
+        let snapshot = Snapshot::empty(indexes);
+        let shared = Shared {
+            current: ArcSwap::from_pointee(snapshot),
+            writing: Mutex::new(()),
+            version: watch::Sender::new(None),
+        };
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// The store at this moment.
+    pub fn snapshot(&self) -> Arc<Snapshot<K>> {
+        self.shared.current.load_full()
+    }
+
+    /// The object of a name; the namespace is empty for cluster-scoped kinds.
+    pub fn get(&self, namespace: &str, name: &str) -> Option<Object<K>> {
+        self.shared.current.load().get(namespace, name).cloned()
+    }
+
+    /// All objects, in no order.
+    pub fn list(&self) -> Vec<Object<K>> {
+        self.shared.current.load().iter().cloned().collect()
+    }
+
+    /// All objects of a namespace, in no order.
+    pub fn namespaced(&self, namespace: &str) -> Vec<Object<K>> {
+        self.shared.current.load().namespaced(namespace).cloned().collect()
+    }
+
+    /// Adds an index: objects by the values that a function finds in them. It may be added at any time; objects that
+    /// are there are indexed at once.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Pod;
+    /// use kube_informer::store::Store;
+    ///
+    /// let store = Store::<Pod>::new();
+    /// let by_node = store.add_index("node", |pod: &Pod| pod.spec.as_ref()?.node_name.clone())?;
+    /// assert!(by_node.get("node-1").is_empty());
+    /// assert!(store.add_index("node", |pod: &Pod| pod.metadata.name.clone()).is_err());
+    /// # Ok::<(), kube_informer::store::IndexError>(())
+    /// ```
+    pub fn add_index<V: IndexValues>(
+        &self,
+        name: &str,
+        function: impl Fn(&K) -> V + Send + Sync + 'static,
+    ) -> Result<Index<K>, IndexError> {
+        let _writing = self.shared.writing.lock();
+        let current = self.shared.current.load_full();
+        if current.index(name).is_some() {
+            return Err(IndexError::Exists { name: name.to_owned() });
+        }
+        let function: IndexFunction<K> = Arc::new(move |object| function(object).into_values());
+        let mut index = Indexed::empty(name.into(), function);
+        for object in current.iter() {
+            index.add(object);
+        }
+        let place = current.indexes().len();
+        self.shared.current.store(Arc::new(current.with_index(Arc::new(index))));
+        Ok(Index { shared: Store { shared: Arc::clone(&self.shared) }, place })
+    }
+
+    /// Changes many objects in one step; returns what each change did, in the same order. `version` is that of
+    /// the last change, if it is known.
+    pub fn write(&self, writes: Vec<Write<K>>, version: Option<&str>) -> Vec<Written<K>> {
+        let _writing = self.shared.writing.lock();
+        let mut next = Snapshot::clone(&self.shared.current.load());
+        let mut written = Vec::with_capacity(writes.len());
+        for write in writes {
+            written.push(match write {
+                Write::Put(object) => {
+                    let object = Object::new(object);
+                    Written { old: next.put(object.clone()), new: Some(object) }
+                }
+                Write::Remove(object) => Written { old: next.remove(&Object::new(object)), new: None },
+            });
+        }
+        self.publish(next, version);
+        written
+    }
+
+    /// Replaces everything in one step; returns what was added or changed, in the order given, and then what is
+    /// gone. An object whose version has not changed stays the object it was.
+    pub fn replace(&self, objects: Vec<K>, version: Option<&str>) -> Vec<Written<K>> {
+        let _writing = self.shared.writing.lock();
+        let current = self.shared.current.load_full();
+        let mut next = current.emptied();
+        let mut written = Vec::new();
+        for object in objects {
+            let mut object = Object::new(object);
+            let old = current.get_key(object.key()).cloned();
+            if let Some(old) = &old
+                && !old.resource_version().is_empty()
+                && old.resource_version() == object.resource_version()
+                && old.uid() == object.uid()
+            {
+                object = old.clone();
+            }
+            next.put(object.clone());
+            written.push(Written { old, new: Some(object) });
+        }
+        let gone = current.iter().filter(|old| next.get_key(old.key()).is_none());
+        written.extend(gone.map(|old| Written { old: Some(old.clone()), new: None }));
+        self.publish(next, version);
+        written
+    }
+
+    /// The store is current up to this version, though nothing changed.
+    pub fn bookmark(&self, version: &str) {
+        let _writing = self.shared.writing.lock();
+        let next = Snapshot::clone(&self.shared.current.load());
+        self.publish(next, Some(version));
+    }
+
+    /// The version up to which the store is current; none before the first list.
+    pub fn resource_version(&self) -> Option<Version> {
+        self.shared.current.load().resource_version().cloned()
+    }
+
+    /// Waits until the store has seen a version: what the caller wrote at that version can be read from then on.
+    pub async fn wait_until(&self, version: &Version) {
+        let mut versions = self.shared.version.subscribe();
+        // The sender lives as long as the store, so waiting cannot fail.
+        let _ = versions.wait_for(|seen| seen.as_ref().is_some_and(|seen| seen >= version)).await;
+    }
+
+    fn publish(&self, mut next: Snapshot<K>, version: Option<&str>) {
+        // Versions never go back: a server that is behind another one must not make readers believe the past.
+        if let Some(version) = version.and_then(|text| text.parse::<Version>().ok())
+            && next.resource_version().is_none_or(|seen| version > *seen)
+        {
+            next.set_version(version);
+        }
+        let seen = next.resource_version().cloned();
+        self.shared.current.store(Arc::new(next));
+        self.shared.version.send_if_modified(|last| {
+            let changed = *last != seen;
+            *last = seen;
+            changed
+        });
+    }
+}
+
+impl<K: Resource> Default for Store<K> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<K> Clone for Store<K> {
+    fn clone(&self) -> Self {
+        Self { shared: Arc::clone(&self.shared) }
+    }
+}
+
+/// Shows counts, never contents: there may be secrets.
+impl<K> fmt::Debug for Store<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.shared.current.load().fmt(f)
+    }
+}

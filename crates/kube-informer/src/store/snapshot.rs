@@ -1,0 +1,125 @@
+//! A store at one moment.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::index::Indexed;
+use super::map::Map;
+use super::object::key;
+use super::{Object, Version};
+
+/// A store at one moment: it never changes, and everything read from it belongs together.
+pub struct Snapshot<K> {
+    objects: Map<Object<K>>,
+    /// The first is the index of namespaces.
+    indexes: Vec<Arc<Indexed<K>>>,
+    version: Option<Version>,
+}
+
+impl<K> Snapshot<K> {
+    /// The object of a name; the namespace is empty for cluster-scoped kinds.
+    pub fn get(&self, namespace: &str, name: &str) -> Option<&Object<K>> {
+        if namespace.is_empty() { self.get_key(name) } else { self.get_key(&key(namespace, name)) }
+    }
+
+    /// The object of a key: `namespace/name`, or the name alone for cluster-scoped objects.
+    pub fn get_key(&self, key: &str) -> Option<&Object<K>> {
+        self.objects.get(key)
+    }
+
+    /// All objects, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = &Object<K>> {
+        self.objects.iter()
+    }
+
+    /// All objects of a namespace, in no order.
+    pub fn namespaced(&self, namespace: &str) -> impl Iterator<Item = &Object<K>> {
+        self.indexes.first().into_iter().flat_map(move |index| index.get(namespace))
+    }
+
+    /// The objects with a value in the index of a name; none if there is no such index.
+    pub fn by_index(&self, index: &str, value: &str) -> Option<impl Iterator<Item = &Object<K>>> {
+        Some(self.index(index)?.get(value))
+    }
+
+    /// How many objects there are.
+    pub fn len(&self) -> usize {
+        self.objects.len()
+    }
+
+    /// There are no objects.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The version up to which it was current; none before the first list.
+    pub fn resource_version(&self) -> Option<&Version> {
+        self.version.as_ref()
+    }
+
+    pub(super) fn empty(indexes: Vec<Arc<Indexed<K>>>) -> Self {
+        Self { objects: Map::new(), indexes, version: None }
+    }
+
+    /// The same indexes and the same version, without objects.
+    pub(super) fn emptied(&self) -> Self {
+        let indexes = self.indexes.iter().map(|index| Arc::new(index.emptied())).collect();
+        Self { objects: Map::new(), indexes, version: self.version.clone() }
+    }
+
+    pub(super) fn with_index(&self, index: Arc<Indexed<K>>) -> Self {
+        let mut next = self.clone();
+        next.indexes.push(index);
+        next
+    }
+
+    pub(super) fn indexes(&self) -> &[Arc<Indexed<K>>] {
+        &self.indexes
+    }
+
+    pub(super) fn index(&self, name: &str) -> Option<&Arc<Indexed<K>>> {
+        self.indexes.iter().find(|index| *index.name == *name)
+    }
+
+    pub(super) fn set_version(&mut self, version: Version) {
+        self.version = Some(version);
+    }
+
+    pub(super) fn put(&mut self, object: Object<K>) -> Option<Object<K>> {
+        let old = self.objects.insert(object.clone());
+        for index in &mut self.indexes {
+            let index = Arc::make_mut(index);
+            if let Some(old) = &old {
+                index.remove(old);
+            }
+            index.add(&object);
+        }
+        old
+    }
+
+    pub(super) fn remove(&mut self, object: &Object<K>) -> Option<Object<K>> {
+        let old = self.objects.remove(object.key())?;
+        for index in &mut self.indexes {
+            Arc::make_mut(index).remove(&old);
+        }
+        Some(old)
+    }
+}
+
+impl<K> Clone for Snapshot<K> {
+    fn clone(&self) -> Self {
+        Self { objects: self.objects.clone(), indexes: self.indexes.clone(), version: self.version.clone() }
+    }
+}
+
+/// Shows counts, never contents: there may be secrets.
+impl<K> fmt::Debug for Snapshot<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let indexes: Vec<&str> = self.indexes.iter().map(|index| &*index.name).collect();
+        f.debug_struct("Snapshot")
+            .field("objects", &self.len())
+            .field("indexes", &indexes)
+            .field("resource_version", &self.version)
+            .finish()
+    }
+}

@@ -1,0 +1,228 @@
+//! What readers of a store can rely on.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::Pod;
+use serde_json::json;
+
+use super::*;
+
+fn pod(namespace: &str, name: &str, node: &str, version: u64) -> Pod {
+    serde_json::from_value(json!({
+        "metadata": {"namespace": namespace, "name": name, "uid": format!("uid-{name}"), "resourceVersion": version.to_string()},
+        "spec": {"nodeName": node, "containers": []},
+    }))
+    .unwrap()
+}
+
+fn names<'a>(objects: impl IntoIterator<Item = &'a Object<Pod>>) -> BTreeSet<String> {
+    objects.into_iter().map(|object| object.key().to_owned()).collect()
+}
+
+fn set<const N: usize>(keys: [&str; N]) -> BTreeSet<String> {
+    keys.into_iter().map(str::to_owned).collect()
+}
+
+fn by_node(store: &Store<Pod>) -> Index<Pod> {
+    store.add_index("node", |pod: &Pod| pod.spec.as_ref()?.node_name.clone()).unwrap()
+}
+
+#[test]
+fn objects_are_found_by_name_by_namespace_and_all_together() {
+    let store = Store::new();
+    store.write(
+        vec![
+            Write::Put(pod("a", "x", "n1", 1)),
+            Write::Put(pod("a", "y", "n2", 2)),
+            Write::Put(pod("b", "x", "n1", 3)),
+        ],
+        Some("3"),
+    );
+    assert_eq!(store.get("a", "x").unwrap().key(), "a/x");
+    assert!(store.get("a", "z").is_none());
+    assert_eq!(names(&store.namespaced("a")), set(["a/x", "a/y"]));
+    assert_eq!(names(&store.list()), set(["a/x", "a/y", "b/x"]));
+    assert_eq!(store.get("b", "x").unwrap().spec.as_ref().unwrap().node_name.as_deref(), Some("n1"));
+}
+
+#[test]
+fn an_index_follows_changes_and_may_come_late() {
+    let store = Store::new();
+    store.write(vec![Write::Put(pod("a", "x", "n1", 1)), Write::Put(pod("a", "y", "n2", 2))], None);
+    let index = by_node(&store);
+    assert_eq!(names(&index.get("n1")), set(["a/x"]), "what was there is indexed");
+    store.write(
+        vec![
+            Write::Put(pod("a", "x", "n2", 3)),
+            Write::Put(pod("a", "z", "n1", 4)),
+            Write::Remove(pod("a", "y", "n2", 5)),
+        ],
+        None,
+    );
+    assert_eq!(names(&index.get("n1")), set(["a/z"]));
+    assert_eq!(names(&index.get("n2")), set(["a/x"]));
+    assert_eq!(index.values().len(), 2);
+    store.write(vec![Write::Remove(pod("a", "z", "n1", 6))], None);
+    assert_eq!(index.values(), ["n2"], "values that lead nowhere are forgotten");
+}
+
+#[test]
+fn an_object_may_have_many_values_or_none() {
+    let store = Store::new();
+    let index = store
+        .add_index("words", |pod: &Pod| {
+            pod.metadata
+                .name
+                .as_deref()
+                .unwrap_or("")
+                .split('-')
+                .map(str::to_owned)
+                .filter(|w| w.len() > 1)
+                .collect::<Vec<_>>()
+        })
+        .unwrap();
+    store.write(
+        vec![
+            Write::Put(pod("a", "web-green", "n", 1)),
+            Write::Put(pod("a", "db-green", "n", 2)),
+            Write::Put(pod("a", "x", "n", 3)),
+        ],
+        None,
+    );
+    assert_eq!(names(&index.get("green")), set(["a/web-green", "a/db-green"]));
+    assert_eq!(names(&index.get("web")), set(["a/web-green"]));
+    assert!(index.get("x").is_empty());
+}
+
+#[test]
+fn a_name_is_for_one_index() {
+    let store = Store::<Pod>::new();
+    by_node(&store);
+    let error = store.add_index("node", |_: &Pod| Some(String::new())).unwrap_err();
+    assert_eq!(error, IndexError::Exists { name: "node".to_owned() });
+    assert!(store.add_index("namespace", |_: &Pod| Some(String::new())).is_err());
+}
+
+#[test]
+fn a_snapshot_stays_what_it_was() {
+    let store = Store::new();
+    let index = by_node(&store);
+    store.write(vec![Write::Put(pod("a", "x", "n1", 1))], Some("1"));
+    let before = store.snapshot();
+    store.write(vec![Write::Put(pod("a", "x", "n2", 2)), Write::Put(pod("a", "y", "n1", 3))], Some("3"));
+    assert_eq!(names(before.iter()), set(["a/x"]));
+    assert_eq!(names(index.at(&before, "n1")), set(["a/x"]), "its indexes are of the same moment");
+    assert_eq!(before.resource_version().unwrap().as_str(), "1");
+    assert_eq!(names(&index.get("n1")), set(["a/y"]));
+    assert_eq!(names(before.by_index("node", "n1").unwrap()), set(["a/x"]));
+    assert!(before.by_index("nope", "n1").is_none());
+}
+
+#[test]
+fn writes_tell_what_was_there_before() {
+    let store = Store::new();
+    let written = store.write(
+        vec![
+            Write::Put(pod("a", "x", "n1", 1)),
+            Write::Put(pod("a", "x", "n1", 2)),
+            Write::Remove(pod("a", "x", "n1", 3)),
+            Write::Remove(pod("a", "q", "n1", 4)),
+        ],
+        None,
+    );
+    let versions: Vec<(Option<&str>, Option<&str>)> = written
+        .iter()
+        .map(|one| {
+            (one.old.as_ref().map(Object::resource_version), one.new.as_ref().map(Object::resource_version))
+        })
+        .collect();
+    assert_eq!(versions, [(None, Some("1")), (Some("1"), Some("2")), (Some("2"), None), (None, None)]);
+    assert!(store.list().is_empty());
+}
+
+#[test]
+fn a_replacement_is_one_step_and_keeps_what_has_not_changed() {
+    let store = Store::new();
+    let index = by_node(&store);
+    store.replace(vec![pod("a", "x", "n1", 1), pod("a", "y", "n1", 2), pod("a", "z", "n1", 3)], Some("3"));
+    let same = store.get("a", "x").unwrap();
+    let written = store
+        .replace(vec![pod("a", "x", "n1", 1), pod("a", "y", "n2", 5), pod("a", "w", "n1", 6)], Some("9"));
+    assert!(store.get("a", "x").unwrap().is_same(&same));
+    let told: Vec<(Option<&str>, Option<&str>)> = written
+        .iter()
+        .map(|one| (one.old.as_ref().map(Object::key), one.new.as_ref().map(Object::key)))
+        .collect();
+    assert_eq!(
+        told,
+        [(Some("a/x"), Some("a/x")), (Some("a/y"), Some("a/y")), (None, Some("a/w")), (Some("a/z"), None)]
+    );
+    assert_eq!(names(&index.get("n1")), set(["a/x", "a/w"]));
+    assert_eq!(names(&store.namespaced("a")), set(["a/x", "a/y", "a/w"]));
+}
+
+#[test]
+fn an_object_that_was_made_anew_under_its_name_is_another_one() {
+    let store = Store::new();
+    store.replace(vec![pod("a", "x", "n1", 1)], Some("1"));
+    let old = store.get("a", "x").unwrap();
+    let mut again = pod("a", "x", "n1", 1);
+    again.metadata.uid = Some("another".to_owned());
+    store.replace(vec![again], Some("2"));
+    assert!(!store.get("a", "x").unwrap().is_same(&old));
+}
+
+#[test]
+fn the_version_never_goes_back() {
+    let store = Store::<Pod>::new();
+    assert_eq!(store.resource_version(), None);
+    store.replace(Vec::new(), Some("9"));
+    store.bookmark("100");
+    store.bookmark("20");
+    store.bookmark("not a number");
+    assert_eq!(store.resource_version().unwrap().as_str(), "100");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_writer_can_wait_to_read_its_own_write() {
+    let store = Store::<Pod>::new();
+    let version: Version = "10".parse().unwrap();
+    let waiting = {
+        let store = store.clone();
+        let version = version.clone();
+        tokio::spawn(async move { store.wait_until(&version).await })
+    };
+    store.bookmark("9");
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert!(!waiting.is_finished());
+    store.write(vec![Write::Put(pod("a", "x", "n", 11))], Some("11"));
+    waiting.await.unwrap();
+    store.wait_until(&version).await;
+}
+
+#[test]
+fn readers_see_whole_steps_while_a_writer_works() {
+    let store = Store::new();
+    let index = by_node(&store);
+    let done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                    let snapshot = store.snapshot();
+                    let all: BTreeSet<&str> = snapshot.iter().map(Object::resource_version).collect();
+                    assert!(all.len() <= 1, "half of a replacement: {all:?}");
+                    let indexed = index.at(&snapshot, "n").count();
+                    assert_eq!(indexed, snapshot.len(), "index and objects of different moments");
+                    assert_eq!(snapshot.namespaced("a").count(), snapshot.len());
+                }
+            });
+        }
+        for version in 1..300 {
+            let objects = (0..50).map(|name| pod("a", &format!("p{name}"), "n", version)).collect();
+            store.replace(objects, Some(&version.to_string()));
+        }
+        done.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+}

@@ -1,0 +1,72 @@
+//! Resource versions, in the order in which they happened.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::str::FromStr;
+
+/// A resource version that can be compared: a decimal number of any length, without a leading zero.
+///
+/// Kubernetes' own kinds and custom resources have such versions. A server that extends the API may have others,
+/// which cannot be compared, and so are no `Version`s.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Version(Box<str>);
+
+/// A text that is not a comparable version.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not a resource version that can be compared: a decimal number without leading zeros")]
+pub struct NotAVersion(String);
+
+impl Version {
+    /// The version as the server writes it.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for Version {
+    type Err = NotAVersion;
+
+    fn from_str(text: &str) -> Result<Self, NotAVersion> {
+        let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        if digits && !text.starts_with('0') {
+            Ok(Self(text.into()))
+        } else {
+            Err(NotAVersion(text.to_owned()))
+        }
+    }
+}
+
+impl Ord for Version {
+    fn cmp(&self, other: &Self) -> Ordering {
+        // Without leading zeros, the longer number is the greater one.
+        self.0.len().cmp(&other.0.len()).then_with(|| self.0.cmp(&other.0))
+    }
+}
+
+impl PartialOrd for Version {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_numbers_of_any_length() {
+        let version = |text: &str| text.parse::<Version>().unwrap();
+        assert!(version("9") < version("10"));
+        assert!(version("99999999999999999999999999") < version("100000000000000000000000000"));
+        assert_eq!(version("7"), version("7"));
+        for bad in ["", "0", "007", "a", "-1", "1.0", "１"] {
+            assert!(bad.parse::<Version>().is_err(), "{bad}");
+        }
+    }
+}
