@@ -221,7 +221,7 @@ mod tests {
         for step in 0..20_000 {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let key = format!("key-{}", (random >> 33) % 3000);
-            if random % 3 == 0 {
+            if random.is_multiple_of(3) {
                 assert_eq!(map.remove(&key).map(|pair| pair.1), model.remove(&key));
             } else {
                 assert_eq!(

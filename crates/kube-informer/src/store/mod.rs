@@ -140,7 +140,7 @@ impl<K: Resource> Store<K> {
             written.push(match write {
                 Write::Put(object) => {
                     let object = Object::new(object);
-                    Written { old: next.put(object.clone()), new: Some(object) }
+                    Written { old: next.put(&object), new: Some(object) }
                 }
                 Write::Remove(object) => Written { old: next.remove(&Object::new(object)), new: None },
             });
@@ -166,7 +166,7 @@ impl<K: Resource> Store<K> {
             {
                 object = old.clone();
             }
-            next.put(object.clone());
+            next.put(&object);
             written.push(Written { old, new: Some(object) });
         }
         let gone = current.iter().filter(|old| next.get_key(old.key()).is_none());

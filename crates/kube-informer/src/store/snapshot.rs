@@ -85,14 +85,14 @@ impl<K> Snapshot<K> {
         self.version = Some(version);
     }
 
-    pub(super) fn put(&mut self, object: Object<K>) -> Option<Object<K>> {
+    pub(super) fn put(&mut self, object: &Object<K>) -> Option<Object<K>> {
         let old = self.objects.insert(object.clone());
         for index in &mut self.indexes {
             let index = Arc::make_mut(index);
             if let Some(old) = &old {
                 index.remove(old);
             }
-            index.add(&object);
+            index.add(object);
         }
         old
     }
