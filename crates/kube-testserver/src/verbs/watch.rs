@@ -77,7 +77,8 @@ pub(crate) async fn watch(call: Call) -> Result<Response<Body>, ApiError> {
                 after: None,
                 limit: None,
             };
-            let stale = call.plan.stale_by.map(|writes| cluster.store.version().saturating_sub(writes).max(1));
+            let stale =
+                call.plan.stale_by.map(|writes| cluster.store.version().saturating_sub(writes).max(1));
             let page = cluster.store.page(table, &PageQuery { at: stale, ..query });
             // A past that is forgotten cannot be shown.
             let page = page.or_else(|_| cluster.store.page(table, &query));

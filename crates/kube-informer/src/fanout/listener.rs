@@ -1,0 +1,345 @@
+//! One listener: its queue, its task, and what can be asked of it.
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use futures::Stream;
+use parking_lot::Mutex;
+use tokio::sync::watch;
+
+use super::pending::Pending;
+use super::{Event, Handle};
+
+/// When a listener's queue starts to keep one entry per object, unless it is said otherwise.
+const DEFAULT_HIGH_WATER: usize = 65_536;
+
+/// How a listener wants to be told.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct ListenerOptions {
+    name: String,
+    high_water: Option<usize>,
+}
+
+impl ListenerOptions {
+    /// The defaults.
+    pub fn new() -> Self {
+        Self { name: String::new(), high_water: Some(DEFAULT_HIGH_WATER) }
+    }
+
+    /// A name for logs and status.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// From so many waiting events on, only the latest state of each object waits.
+    pub fn high_water(mut self, events: usize) -> Self {
+        self.high_water = Some(events);
+        self
+    }
+
+    /// Every event is told, however many wait and however much memory they need.
+    pub fn lossless(mut self) -> Self {
+        self.high_water = None;
+        self
+    }
+}
+
+impl Default for ListenerOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// How a listener is doing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ListenerStatus {
+    /// The name it was given.
+    pub name: String,
+    /// Events that wait.
+    pub pending: usize,
+    /// The queue has grown too long, and only the latest state of each object waits.
+    pub coalescing: bool,
+    /// Events that were merged into others so far.
+    pub coalesced: u64,
+    /// Events that were told so far.
+    pub told: u64,
+    /// How often the handler panicked.
+    pub panics: u64,
+    /// What the last panic said.
+    pub last_panic: Option<String>,
+    /// All initial objects have been told.
+    pub synced: bool,
+}
+
+pub(super) struct Listener<K> {
+    id: u64,
+    name: String,
+    inner: Mutex<Inner<K>>,
+    progress: watch::Sender<Progress>,
+}
+
+struct Inner<K> {
+    pending: Pending<K>,
+    open: Open,
+    /// Initial objects that wait or are being told.
+    initial_left: usize,
+    initial_known: bool,
+    told: u64,
+    panics: u64,
+    last_panic: Option<String>,
+    waker: Option<Waker>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Open {
+    Yes,
+    /// What waits is still told.
+    Draining,
+    No,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Progress {
+    synced: bool,
+    ended: bool,
+}
+
+impl<K> Listener<K> {
+    pub(super) fn new(id: u64, options: ListenerOptions) -> Self {
+        let inner = Inner {
+            pending: Pending::new(options.high_water),
+            open: Open::Yes,
+            initial_left: 0,
+            initial_known: false,
+            told: 0,
+            panics: 0,
+            last_panic: None,
+            waker: None,
+        };
+        let name = if options.name.is_empty() { format!("listener-{id}") } else { options.name };
+        Self { id, name, inner: Mutex::new(inner), progress: watch::Sender::new(Progress::default()) }
+    }
+
+    /// Puts an event in; false if nobody listens any more.
+    pub(super) fn push(&self, event: Event<K>) -> bool {
+        let mut inner = self.inner.lock();
+        if inner.open != Open::Yes {
+            return false;
+        }
+        inner.initial_left += usize::from(event.is_initial());
+        let put = inner.pending.push(event);
+        inner.initial_left = inner.initial_left.saturating_sub(put.initial_cancelled);
+        let waker = inner.waker.take();
+        self.note_progress(&inner, false);
+        drop(inner);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+        true
+    }
+
+    pub(super) fn initial_complete(&self) {
+        let mut inner = self.inner.lock();
+        inner.initial_known = true;
+        self.note_progress(&inner, false);
+    }
+
+    pub(super) fn close(&self, drain: bool) {
+        let mut inner = self.inner.lock();
+        match (drain, inner.open) {
+            (true, Open::Yes) => inner.open = Open::Draining,
+            (true, _) => {}
+            (false, _) => {
+                inner.open = Open::No;
+                inner.pending.clear();
+            }
+        }
+        let waker = inner.waker.take();
+        drop(inner);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    pub(super) fn status(&self) -> ListenerStatus {
+        let inner = self.inner.lock();
+        ListenerStatus {
+            name: self.name.clone(),
+            pending: inner.pending.len(),
+            coalescing: inner.pending.is_coalescing(),
+            coalesced: inner.pending.coalesced(),
+            told: inner.told,
+            panics: inner.panics,
+            last_panic: inner.last_panic.clone(),
+            synced: inner.initial_known && inner.initial_left == 0,
+        }
+    }
+
+    /// The next event; none at the end.
+    fn poll_next(&self, context: &mut Context<'_>) -> Poll<Option<Event<K>>> {
+        let mut inner = self.inner.lock();
+        if inner.open == Open::No {
+            return Poll::Ready(None);
+        }
+        match inner.pending.pop() {
+            Some(event) => Poll::Ready(Some(event)),
+            None if inner.open == Open::Draining => Poll::Ready(None),
+            None => {
+                inner.waker = Some(context.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+
+    /// An event has been told, well or not.
+    fn told(&self, initial: bool, panic: Option<String>) {
+        let mut inner = self.inner.lock();
+        inner.told += 1;
+        if let Some(message) = panic {
+            inner.panics += 1;
+            inner.last_panic = Some(message);
+        }
+        if initial {
+            inner.initial_left = inner.initial_left.saturating_sub(1);
+        }
+        self.note_progress(&inner, false);
+    }
+
+    fn ended(&self) {
+        let mut inner = self.inner.lock();
+        inner.open = Open::No;
+        inner.pending.clear();
+        self.note_progress(&inner, true);
+    }
+
+    fn note_progress(&self, inner: &Inner<K>, ended: bool) {
+        let synced = inner.initial_known && inner.initial_left == 0;
+        self.progress.send_if_modified(|progress| {
+            let next = Progress { synced: progress.synced || synced, ended: progress.ended || ended };
+            std::mem::replace(progress, next) != next
+        });
+    }
+}
+
+impl<K> fmt::Debug for Listener<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Listener").field("id", &self.id).field("status", &self.status()).finish()
+    }
+}
+
+/// Calls a handler with every event, until the end. A panic is caught, and the handler goes on.
+pub(super) async fn run<K>(listener: Arc<Listener<K>>, mut handler: impl Handle<K>) {
+    while let Some(event) = std::future::poll_fn(|context| listener.poll_next(context)).await {
+        let initial = event.is_initial();
+        let outcome = catch_unwind(AssertUnwindSafe(|| handler.handle(event)));
+        listener.told(initial, outcome.err().map(|panic| message_of(&*panic)));
+        // Handlers are not asynchronous: others get their turn between two events.
+        tokio::task::yield_now().await;
+    }
+    listener.ended();
+}
+
+fn message_of(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "a panic without a message".to_owned())
+}
+
+/// A handler that was added.
+pub struct Registration<K> {
+    listener: Arc<Listener<K>>,
+}
+
+impl<K> Registration<K> {
+    pub(super) fn new(listener: Arc<Listener<K>>) -> Self {
+        Self { listener }
+    }
+
+    /// The handler has been called with every object that was there when it or the informer started.
+    pub fn has_synced(&self) -> bool {
+        self.listener.progress.borrow().synced
+    }
+
+    /// Waits until the handler [has synced](Self::has_synced); false if it ended before.
+    pub async fn synced(&self) -> bool {
+        let mut progress = self.listener.progress.subscribe();
+        let reached = progress.wait_for(|progress| progress.synced || progress.ended).await;
+        reached.is_ok_and(|progress| progress.synced)
+    }
+
+    /// Removes the handler at once: what waits is dropped. A call that is under way is finished.
+    pub fn remove(&self) {
+        self.listener.close(false);
+    }
+
+    /// Removes the handler after what waits has been told.
+    pub fn drain(&self) {
+        self.listener.close(true);
+    }
+
+    /// Waits until the handler's task has ended, after it was removed or drained. Not to be awaited by the handler.
+    pub async fn ended(&self) {
+        let mut progress = self.listener.progress.subscribe();
+        // The sender lives in the listener, which is held here.
+        let _ = progress.wait_for(|progress| progress.ended).await;
+    }
+
+    /// How the handler is doing.
+    pub fn status(&self) -> ListenerStatus {
+        self.listener.status()
+    }
+}
+
+impl<K> fmt::Debug for Registration<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.listener.fmt(f)
+    }
+}
+
+/// Events, as a stream. Dropping it ends it.
+#[must_use = "a stream does nothing unless it is polled"]
+pub struct Subscription<K> {
+    listener: Arc<Listener<K>>,
+}
+
+impl<K> Subscription<K> {
+    pub(super) fn new(listener: Arc<Listener<K>>) -> Self {
+        Self { listener }
+    }
+
+    /// How the subscription is doing.
+    pub fn status(&self) -> ListenerStatus {
+        self.listener.status()
+    }
+}
+
+impl<K> Stream for Subscription<K> {
+    type Item = Event<K>;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Event<K>>> {
+        let next = self.listener.poll_next(context);
+        if let Poll::Ready(Some(event)) = &next {
+            // What the reader does with it, and when, is not for the listener to know.
+            self.listener.told(event.is_initial(), None);
+        }
+        next
+    }
+}
+
+impl<K> Drop for Subscription<K> {
+    fn drop(&mut self) {
+        self.listener.ended();
+    }
+}
+
+impl<K> fmt::Debug for Subscription<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.listener.fmt(f)
+    }
+}

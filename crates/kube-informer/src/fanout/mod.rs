@@ -1,0 +1,111 @@
+//! From one stream of changes to many listeners, each at its own pace.
+//!
+//! Each listener has a queue of its own, so that a slow one delays nobody. A queue that grows past its high-water
+//! mark keeps one entry per object from then on: the listener misses states in between, but never an object, and
+//! the `old` it is told is what it saw last.
+
+mod event;
+mod handler;
+mod listener;
+mod pending;
+#[cfg(test)]
+mod tests;
+
+pub use event::{Deleted, Event};
+pub use handler::{EventHandler, Filtered, Handle};
+pub use listener::{ListenerOptions, ListenerStatus, Registration, Subscription};
+
+use std::sync::Arc;
+
+use kube_core::Resource;
+
+use crate::store::Object;
+use listener::Listener;
+
+/// All listeners of one kind.
+///
+/// Everything here is quick and never waits: it is called while the next change is held back.
+#[derive(Debug)]
+pub struct Fanout<K> {
+    listeners: Vec<Arc<Listener<K>>>,
+    next_id: u64,
+    /// The first list has been handed out, so the initial objects of all listeners are known.
+    synced: bool,
+}
+
+impl<K: Resource + Send + Sync + 'static> Fanout<K> {
+    /// Nobody listens yet.
+    pub fn new() -> Self {
+        Self { listeners: Vec::new(), next_id: 0, synced: false }
+    }
+
+    /// Adds a handler, and tells it of the objects that are there. It is called on a task of its own, one event after
+    /// the other.
+    pub fn add_handler(
+        &mut self,
+        handler: impl Handle<K>,
+        options: ListenerOptions,
+        there: impl IntoIterator<Item = Object<K>>,
+    ) -> Registration<K> {
+        let listener = self.add(options, there);
+        tokio::spawn(listener::run(Arc::clone(&listener), handler));
+        Registration::new(listener)
+    }
+
+    /// Adds somebody who asks for events instead of being called.
+    pub fn subscribe(
+        &mut self,
+        options: ListenerOptions,
+        there: impl IntoIterator<Item = Object<K>>,
+    ) -> Subscription<K> {
+        Subscription::new(self.add(options, there))
+    }
+
+    /// Tells everybody.
+    pub fn tell(&mut self, event: &Event<K>) {
+        self.listeners.retain(|listener| listener.push(event.clone()));
+    }
+
+    /// Says that the first list has been told in whole.
+    pub fn initial_complete(&mut self) {
+        self.synced = true;
+        for listener in &self.listeners {
+            listener.initial_complete();
+        }
+    }
+
+    /// Ends all listeners: what waits is still told if `drain`, and nothing follows.
+    pub fn close(&mut self, drain: bool) {
+        for listener in self.listeners.drain(..) {
+            listener.close(drain);
+        }
+    }
+
+    /// How each listener is doing.
+    pub fn status(&self) -> Vec<ListenerStatus> {
+        self.listeners.iter().map(|listener| listener.status()).collect()
+    }
+
+    fn add(
+        &mut self,
+        options: ListenerOptions,
+        there: impl IntoIterator<Item = Object<K>>,
+    ) -> Arc<Listener<K>> {
+        self.next_id += 1;
+        let listener = Arc::new(Listener::new(self.next_id, options));
+        for object in there {
+            listener.push(Event::Added { object, initial: true });
+        }
+        if self.synced {
+            listener.initial_complete();
+        }
+        self.listeners.push(Arc::clone(&listener));
+        listener
+    }
+}
+
+impl<K: Resource + Send + Sync + 'static> Default for Fanout<K> {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,153 @@
+//! The events that wait for one listener.
+
+use std::collections::{HashMap, VecDeque};
+
+use super::{Deleted, Event};
+use crate::store::Object;
+
+/// Events in order, until there are too many; then one entry per object, in the order in which objects came first.
+#[derive(Debug)]
+pub(super) struct Pending<K> {
+    /// None for ever so many.
+    high_water: Option<usize>,
+    state: State<K>,
+    coalesced: u64,
+}
+
+#[derive(Debug)]
+enum State<K> {
+    Every(VecDeque<Event<K>>),
+    Latest { order: VecDeque<Box<str>>, entries: HashMap<Box<str>, Entry<K>> },
+}
+
+/// What the listener does not know yet about one object.
+#[derive(Debug)]
+struct Entry<K> {
+    /// What the listener saw last; none if it has not heard of the object.
+    seen: Option<Object<K>>,
+    now: Now<K>,
+    initial: bool,
+    resync: bool,
+}
+
+#[derive(Debug)]
+enum Now<K> {
+    There(Object<K>),
+    Gone(Deleted<K>),
+}
+
+/// What became of an event that was put in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Put {
+    /// So many initial objects came and went, and the listener will never hear of them.
+    pub(super) initial_cancelled: usize,
+}
+
+impl<K> Pending<K> {
+    pub(super) fn new(high_water: Option<usize>) -> Self {
+        Self { high_water, state: State::Every(VecDeque::new()), coalesced: 0 }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        match &self.state {
+            State::Every(events) => events.len(),
+            State::Latest { order, .. } => order.len(),
+        }
+    }
+
+    /// How many events were merged into others.
+    pub(super) fn coalesced(&self) -> u64 {
+        self.coalesced
+    }
+
+    pub(super) fn is_coalescing(&self) -> bool {
+        matches!(self.state, State::Latest { .. })
+    }
+
+    pub(super) fn push(&mut self, event: Event<K>) -> Put {
+        if let State::Every(events) = &mut self.state {
+            if self.high_water.is_none_or(|mark| events.len() < mark) {
+                events.push_back(event);
+                return Put { initial_cancelled: 0 };
+            }
+            let waiting = std::mem::take(events);
+            self.state = State::Latest { order: VecDeque::new(), entries: HashMap::new() };
+            let cancelled: usize = waiting.into_iter().map(|event| usize::from(self.merge(event))).sum();
+            return Put { initial_cancelled: cancelled + usize::from(self.merge(event)) };
+        }
+        Put { initial_cancelled: usize::from(self.merge(event)) }
+    }
+
+    /// The next event; none if nothing waits.
+    pub(super) fn pop(&mut self) -> Option<Event<K>> {
+        let State::Latest { order, entries } = &mut self.state else {
+            let State::Every(events) = &mut self.state else { return None };
+            return events.pop_front();
+        };
+        while let Some(key) = order.pop_front() {
+            let Some(entry) = entries.remove(&key) else { continue };
+            if order.is_empty() {
+                self.state = State::Every(VecDeque::new());
+            }
+            return Some(entry.into_event());
+        }
+        self.state = State::Every(VecDeque::new());
+        None
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.state = State::Every(VecDeque::new());
+    }
+
+    /// Puts an event into the entry of its object; true if an initial object vanished with it.
+    fn merge(&mut self, event: Event<K>) -> bool {
+        let State::Latest { order, entries } = &mut self.state else { return false };
+        let key: Box<str> = event.object().key().into();
+        let Some(entry) = entries.get_mut(&key) else {
+            order.push_back(key.clone());
+            entries.insert(key, Entry::of(event));
+            return false;
+        };
+        self.coalesced += 1;
+        entry.resync &= matches!(event, Event::Updated { resync: true, .. });
+        entry.now = match event {
+            Event::Added { object, .. } | Event::Updated { new: object, .. } => Now::There(object),
+            Event::Deleted(gone) => Now::Gone(gone),
+        };
+        if entry.seen.is_none() && matches!(entry.now, Now::Gone(_)) {
+            // The listener never heard of it, and need not.
+            let initial = entry.initial;
+            entries.remove(&key);
+            order.retain(|waiting| *waiting != key);
+            return initial;
+        }
+        false
+    }
+}
+
+impl<K> Entry<K> {
+    fn of(event: Event<K>) -> Self {
+        match event {
+            Event::Added { object, initial } => {
+                Self { seen: None, now: Now::There(object), initial, resync: false }
+            }
+            Event::Updated { old, new, resync } => {
+                Self { seen: Some(old), now: Now::There(new), initial: false, resync }
+            }
+            Event::Deleted(gone) => Self {
+                seen: Some(gone.object().clone()),
+                now: Now::Gone(gone),
+                initial: false,
+                resync: false,
+            },
+        }
+    }
+
+    fn into_event(self) -> Event<K> {
+        match (self.seen, self.now) {
+            (None, Now::There(object)) => Event::Added { object, initial: self.initial },
+            (Some(old), Now::There(new)) => Event::Updated { old, new, resync: self.resync },
+            (_, Now::Gone(gone)) => Event::Deleted(gone),
+        }
+    }
+}
