@@ -1,13 +1,39 @@
 //! A local, indexed, always-current copy of Kubernetes objects.
 //!
-//! This crate is being built room by room. What is here: the [`source`], which lists and watches one kind, the
-//! [`reflector`], which follows it by client-go's rules, the [`queue`] it feeds, the [`store`], which keeps the
-//! copy, and the [`fanout`] to listeners. What ties them together (informers, listers, factories) follows.
+//! ```
+//! use k8s_openapi::api::core::v1::ConfigMap;
+//! use kube_informer::{EventHandler, SharedInformer, source::KubeSource};
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! # let server = kube_testserver::TestServer::start().await?;
+//! # server.seed("{apiVersion: v1, kind: ConfigMap, metadata: {name: hello, labels: {app: web}}}")?;
+//! # let client = server.client()?;
+//! let configs = SharedInformer::new(KubeSource::<ConfigMap>::all(client, &()));
+//! let by_app = configs.add_index("app", |config: &ConfigMap| config.metadata.labels.as_ref()?.get("app").cloned())?;
+//! configs.add_event_handler(EventHandler::new().on_add(|config, _| println!("ADDED {}", config.key())))?;
+//! configs.start();
+//!
+//! assert!(configs.synced().await);
+//! assert_eq!(configs.store().get("default", "hello").unwrap().name(), "hello");
+//! assert_eq!(by_app.get("web").len(), 1);
+//! configs.shutdown().await;
+//! # Ok(())
+//! # }
+//! # tokio::runtime::Runtime::new().unwrap().block_on(example()).unwrap();
+//! ```
+//!
+//! A [`SharedInformer`] is made of parts that can be used by themselves: a [`source`] lists and watches one kind, the
+//! [`reflector`] follows it by client-go's rules and feeds a [`queue`], the [`store`] keeps the copy, and the
+//! [`fanout`] tells the listeners. Resync, listers and factories are still to come.
 
 pub mod fanout;
+pub mod informer;
 pub mod queue;
 pub mod reflector;
 pub mod source;
 pub mod store;
 
+pub use fanout::EventHandler;
+pub use informer::SharedInformer;
+pub use store::Object;
 pub use {k8s_openapi, kube_client, kube_core};

@@ -18,6 +18,7 @@ pub use listener::{ListenerOptions, ListenerStatus, Registration, Subscription};
 use std::sync::Arc;
 
 use kube_core::Resource;
+use tokio_util::task::TaskTracker;
 
 use crate::store::Object;
 use listener::Listener;
@@ -28,6 +29,8 @@ use listener::Listener;
 #[derive(Debug)]
 pub struct Fanout<K> {
     listeners: Vec<Arc<Listener<K>>>,
+    /// The tasks of the handlers, for those who wait for their end.
+    tasks: TaskTracker,
     next_id: u64,
     /// The first list has been handed out, so the initial objects of all listeners are known.
     synced: bool,
@@ -36,7 +39,12 @@ pub struct Fanout<K> {
 impl<K: Resource + Send + Sync + 'static> Fanout<K> {
     /// Nobody listens yet.
     pub fn new() -> Self {
-        Self { listeners: Vec::new(), next_id: 0, synced: false }
+        Self::with_tasks(TaskTracker::new())
+    }
+
+    /// Nobody listens yet; the tasks of handlers are tracked here.
+    pub fn with_tasks(tasks: TaskTracker) -> Self {
+        Self { listeners: Vec::new(), tasks, next_id: 0, synced: false }
     }
 
     /// Adds a handler, and tells it of the objects that are there. It is called on a task of its own, one event after
@@ -48,7 +56,7 @@ impl<K: Resource + Send + Sync + 'static> Fanout<K> {
         there: impl IntoIterator<Item = Object<K>>,
     ) -> Registration<K> {
         let listener = self.add(options, there);
-        tokio::spawn(listener::run(Arc::clone(&listener), handler));
+        self.tasks.spawn(listener::run(Arc::clone(&listener), handler));
         Registration::new(listener)
     }
 

@@ -20,6 +20,7 @@ pub use object::Object;
 pub use snapshot::Snapshot;
 pub use version::Version;
 
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -50,6 +51,8 @@ pub struct Written<K> {
     pub old: Option<Object<K>>,
     /// What is there now.
     pub new: Option<Object<K>>,
+    /// The last state of an object that was removed, if it was given.
+    pub last: Option<Object<K>>,
 }
 
 /// One change to the store.
@@ -60,6 +63,8 @@ pub enum Write<K> {
     Put(K),
     /// The object is gone.
     Remove(K),
+    /// The object of this key is gone; nothing else is known of it.
+    RemoveKey(String),
 }
 
 impl<K: Resource> Store<K> {
@@ -140,9 +145,13 @@ impl<K: Resource> Store<K> {
             written.push(match write {
                 Write::Put(object) => {
                     let object = Object::new(object);
-                    Written { old: next.put(&object), new: Some(object) }
+                    Written { old: next.put(&object), new: Some(object), last: None }
                 }
-                Write::Remove(object) => Written { old: next.remove(&Object::new(object)), new: None },
+                Write::Remove(object) => {
+                    let last = Object::new(object);
+                    Written { old: next.remove(last.key()), new: None, last: Some(last) }
+                }
+                Write::RemoveKey(key) => Written { old: next.remove(&key), new: None, last: None },
             });
         }
         self.publish(next, version);
@@ -150,8 +159,9 @@ impl<K: Resource> Store<K> {
     }
 
     /// Replaces everything in one step; returns what was added or changed, in the order given, and then what is
-    /// gone. An object whose version has not changed stays the object it was.
-    pub fn replace(&self, objects: Vec<K>, version: Option<&str>) -> Vec<Written<K>> {
+    /// gone. An object whose version has not changed stays the object it was. Objects of the keys in `kept` stay as
+    /// they are, though nothing is known of what they are now.
+    pub fn replace(&self, objects: Vec<K>, kept: &HashSet<String>, version: Option<&str>) -> Vec<Written<K>> {
         let _writing = self.shared.writing.lock();
         let current = self.shared.current.load_full();
         let mut next = current.emptied();
@@ -167,10 +177,15 @@ impl<K: Resource> Store<K> {
                 object = old.clone();
             }
             next.put(&object);
-            written.push(Written { old, new: Some(object) });
+            written.push(Written { old, new: Some(object), last: None });
+        }
+        for object in current.iter().filter(|old| kept.contains(old.key())) {
+            if next.get_key(object.key()).is_none() {
+                next.put(object);
+            }
         }
         let gone = current.iter().filter(|old| next.get_key(old.key()).is_none());
-        written.extend(gone.map(|old| Written { old: Some(old.clone()), new: None }));
+        written.extend(gone.map(|old| Written { old: Some(old.clone()), new: None, last: None }));
         self.publish(next, version);
         written
     }

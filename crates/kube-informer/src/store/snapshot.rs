@@ -97,8 +97,8 @@ impl<K> Snapshot<K> {
         old
     }
 
-    pub(super) fn remove(&mut self, object: &Object<K>) -> Option<Object<K>> {
-        let old = self.objects.remove(object.key())?;
+    pub(super) fn remove(&mut self, key: &str) -> Option<Object<K>> {
+        let old = self.objects.remove(key)?;
         for index in &mut self.indexes {
             Arc::make_mut(index).remove(&old);
         }

@@ -1,6 +1,6 @@
 //! What readers of a store can rely on.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
@@ -145,10 +145,17 @@ fn writes_tell_what_was_there_before() {
 fn a_replacement_is_one_step_and_keeps_what_has_not_changed() {
     let store = Store::new();
     let index = by_node(&store);
-    store.replace(vec![pod("a", "x", "n1", 1), pod("a", "y", "n1", 2), pod("a", "z", "n1", 3)], Some("3"));
+    store.replace(
+        vec![pod("a", "x", "n1", 1), pod("a", "y", "n1", 2), pod("a", "z", "n1", 3)],
+        &HashSet::new(),
+        Some("3"),
+    );
     let same = store.get("a", "x").unwrap();
-    let written = store
-        .replace(vec![pod("a", "x", "n1", 1), pod("a", "y", "n2", 5), pod("a", "w", "n1", 6)], Some("9"));
+    let written = store.replace(
+        vec![pod("a", "x", "n1", 1), pod("a", "y", "n2", 5), pod("a", "w", "n1", 6)],
+        &HashSet::new(),
+        Some("9"),
+    );
     assert!(store.get("a", "x").unwrap().is_same(&same));
     let told: Vec<(Option<&str>, Option<&str>)> = written
         .iter()
@@ -163,13 +170,24 @@ fn a_replacement_is_one_step_and_keeps_what_has_not_changed() {
 }
 
 #[test]
+fn an_object_of_which_nothing_is_known_stays() {
+    let store = Store::new();
+    store.replace(vec![pod("a", "x", "n1", 1), pod("a", "y", "n1", 2)], &HashSet::new(), Some("2"));
+    let written = store.replace(Vec::new(), &HashSet::from(["a/x".to_owned()]), Some("3"));
+    assert_eq!(names(&store.list()), set(["a/x"]));
+    assert_eq!(written.len(), 1, "only the other one is gone");
+    store.write(vec![Write::RemoveKey("a/x".to_owned())], None);
+    assert!(store.list().is_empty());
+}
+
+#[test]
 fn an_object_that_was_made_anew_under_its_name_is_another_one() {
     let store = Store::new();
-    store.replace(vec![pod("a", "x", "n1", 1)], Some("1"));
+    store.replace(vec![pod("a", "x", "n1", 1)], &HashSet::new(), Some("1"));
     let old = store.get("a", "x").unwrap();
     let mut again = pod("a", "x", "n1", 1);
     again.metadata.uid = Some("another".to_owned());
-    store.replace(vec![again], Some("2"));
+    store.replace(vec![again], &HashSet::new(), Some("2"));
     assert!(!store.get("a", "x").unwrap().is_same(&old));
 }
 
@@ -177,7 +195,7 @@ fn an_object_that_was_made_anew_under_its_name_is_another_one() {
 fn the_version_never_goes_back() {
     let store = Store::<Pod>::new();
     assert_eq!(store.resource_version(), None);
-    store.replace(Vec::new(), Some("9"));
+    store.replace(Vec::new(), &HashSet::new(), Some("9"));
     store.bookmark("100");
     store.bookmark("20");
     store.bookmark("not a number");
@@ -221,7 +239,7 @@ fn readers_see_whole_steps_while_a_writer_works() {
         }
         for version in 1..300 {
             let objects = (0..50).map(|name| pod("a", &format!("p{name}"), "n", version)).collect();
-            store.replace(objects, Some(&version.to_string()));
+            store.replace(objects, &HashSet::new(), Some(&version.to_string()));
         }
         done.store(true, std::sync::atomic::Ordering::Relaxed);
     });

@@ -1,0 +1,222 @@
+//! Shared informers: one watch and one copy of a kind, for any number of listeners.
+
+mod builder;
+mod process;
+mod status;
+
+pub use builder::InformerBuilder;
+pub use status::{InformerStatus, Phase, Trouble};
+
+use std::fmt;
+use std::sync::Arc;
+
+use kube_core::Resource;
+use parking_lot::Mutex;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::fanout::{Fanout, Handle, ListenerOptions, Registration, Subscription};
+use crate::source::ListWatch;
+use crate::store::{Index, IndexError, IndexValues, Store};
+use builder::Settings;
+
+/// A local, current copy of all objects of a kind, and listeners that hear every change.
+///
+/// # The contract
+///
+/// Each clause names the test in `tests/informer` that pins it.
+///
+/// 1. The copy comes to equal the server, whatever happens on the way
+///    (`the_copy_and_every_log_explain_the_server_after_every_fault`).
+/// 2. A listener is called with one event after the other, in the order in which they happened; the store is changed
+///    before (`the_store_is_never_behind_what_a_handler_is_told`).
+/// 3. A handler added before the start hears of every object and every change; one added later hears first of what is
+///    there, then of every change, without gap or repetition (`a_late_handler_hears_what_is_there_and_then_everything`).
+/// 4. A slow, panicking or removed handler delays nobody (`a_handler_that_blocks_or_panics_delays_nobody`).
+/// 5. An object that cannot be decoded is named in the status, keeps its last good state, and returns when it can be
+///    decoded again (`an_undecodable_object_is_quarantined_and_comes_back`).
+/// 6. What goes wrong is in the status while it lasts (`trouble_is_in_the_status_while_it_lasts`).
+/// 7. After [`shutdown`](Self::shutdown) has returned no task of the informer runs, and no handler is called
+///    (`a_shut_down_informer_leaves_no_task_and_no_object_behind`).
+///
+/// An informer is used once: created, started, stopped.
+pub struct SharedInformer<K> {
+    shared: Arc<Shared<K>>,
+}
+
+struct Shared<K> {
+    name: String,
+    store: Store<K>,
+    /// Held while a change goes to the store and to the listeners, and while a listener is added: so that it hears
+    /// of each change either as something that is there or as something that follows.
+    fanout: Mutex<Fanout<K>>,
+    status: watch::Sender<InformerStatus>,
+    settings: Mutex<Option<Settings<K>>>,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+}
+
+/// Why something cannot be done with an informer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InformerError {
+    /// It has been stopped, and is of no use any more.
+    #[error("the informer {name:?} has been stopped; make a new one")]
+    Stopped {
+        /// The informer's name.
+        name: String,
+    },
+    /// There is an index of that name.
+    #[error(transparent)]
+    Index(#[from] IndexError),
+}
+
+impl<K: Resource + Send + Sync + 'static> SharedInformer<K> {
+    /// An informer of what a source has, with default settings.
+    pub fn new(source: impl ListWatch<K>) -> Self {
+        Self::builder(source).build()
+    }
+
+    /// Settings for an informer of what a source has.
+    pub fn builder(source: impl ListWatch<K>) -> InformerBuilder<K> {
+        InformerBuilder::new(source)
+    }
+
+    /// Starts to follow. Calls after the first do nothing. Needs a tokio runtime.
+    pub fn start(&self) {
+        let Some(settings) = self.shared.settings.lock().take() else { return };
+        if self.shared.stop.is_cancelled() {
+            return;
+        }
+        process::start(&self.shared, settings);
+    }
+
+    /// Adds a handler. It may be added at any time before the informer is stopped.
+    pub fn add_event_handler(&self, handler: impl Handle<K>) -> Result<Registration<K>, InformerError> {
+        self.add_event_handler_with(handler, ListenerOptions::new())
+    }
+
+    /// Adds a handler that wants to be told in a certain way.
+    pub fn add_event_handler_with(
+        &self,
+        handler: impl Handle<K>,
+        options: ListenerOptions,
+    ) -> Result<Registration<K>, InformerError> {
+        let mut fanout = self.open_fanout()?;
+        let there = self.shared.store.list();
+        Ok(fanout.add_handler(handler, options, there))
+    }
+
+    /// The same events, as a stream.
+    pub fn subscribe(&self) -> Result<Subscription<K>, InformerError> {
+        self.subscribe_with(ListenerOptions::new())
+    }
+
+    /// The same events, as a stream that is told in a certain way.
+    pub fn subscribe_with(&self, options: ListenerOptions) -> Result<Subscription<K>, InformerError> {
+        let mut fanout = self.open_fanout()?;
+        let there = self.shared.store.list();
+        Ok(fanout.subscribe(options, there))
+    }
+
+    /// Adds an index to the store, at any time before the informer is stopped. See [`Store::add_index`].
+    pub fn add_index<V: IndexValues>(
+        &self,
+        name: &str,
+        function: impl Fn(&K) -> V + Send + Sync + 'static,
+    ) -> Result<Index<K>, InformerError> {
+        if self.is_stopped() {
+            return Err(self.stopped_error());
+        }
+        Ok(self.shared.store.add_index(name, function)?)
+    }
+
+    /// The copy.
+    pub fn store(&self) -> &Store<K> {
+        &self.shared.store
+    }
+
+    /// The name, for logs and metrics.
+    pub fn name(&self) -> &str {
+        &self.shared.name
+    }
+
+    /// The copy has held everything that the server had at some moment after the start.
+    pub fn has_synced(&self) -> bool {
+        self.shared.status.borrow().synced
+    }
+
+    /// Waits until the informer [has synced](Self::has_synced); false if it was stopped before.
+    pub async fn synced(&self) -> bool {
+        let mut status = self.shared.status.subscribe();
+        let reached = status.wait_for(|status| status.synced || status.phase == Phase::Stopped).await;
+        reached.is_ok_and(|status| status.synced)
+    }
+
+    /// How the informer is doing.
+    pub fn status(&self) -> InformerStatus {
+        let mut status = self.shared.status.borrow().clone();
+        status.listeners = self.shared.fanout.lock().status();
+        status
+    }
+
+    /// Changes of the status, listeners aside.
+    pub fn watch_status(&self) -> watch::Receiver<InformerStatus> {
+        self.shared.status.subscribe()
+    }
+
+    /// The informer has been told to stop.
+    pub fn is_stopped(&self) -> bool {
+        self.shared.stop.is_cancelled()
+    }
+
+    /// Stops the informer. Handlers finish the call they are in, and no other follows.
+    pub fn stop(&self) {
+        self.shared.stop.cancel();
+        // One that was never started has nobody else to say so.
+        if self.shared.settings.lock().take().is_some() {
+            process::ended(&self.shared);
+        }
+    }
+
+    /// Stops the informer, and returns when every task of it has ended. May be called by many, at any time, but not by
+    /// a handler.
+    pub async fn shutdown(&self) {
+        self.stop();
+        self.shared.tasks.close();
+        self.shared.tasks.wait().await;
+    }
+
+    fn open_fanout(&self) -> Result<parking_lot::MutexGuard<'_, Fanout<K>>, InformerError> {
+        let fanout = self.shared.fanout.lock();
+        // Checked with the lock held: whoever stops the informer closes the listeners under it.
+        if self.is_stopped() { Err(self.stopped_error()) } else { Ok(fanout) }
+    }
+
+    fn stopped_error(&self) -> InformerError {
+        InformerError::Stopped { name: self.shared.name.clone() }
+    }
+}
+
+impl<K> Clone for SharedInformer<K> {
+    fn clone(&self) -> Self {
+        Self { shared: Arc::clone(&self.shared) }
+    }
+}
+
+impl<K> fmt::Debug for SharedInformer<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SharedInformer")
+            .field("name", &self.shared.name)
+            .field("status", &*self.shared.status.borrow())
+            .finish_non_exhaustive()
+    }
+}
+
+/// An informer that nobody holds any more stops.
+impl<K> Drop for Shared<K> {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
