@@ -10,7 +10,9 @@
 //! # let client = server.client()?;
 //! let configs = SharedInformer::new(KubeSource::<ConfigMap>::all(client, &()));
 //! let by_app = configs.add_index("app", |config: &ConfigMap| config.metadata.labels.as_ref()?.get("app").cloned())?;
-//! configs.add_event_handler(EventHandler::new().on_add(|config, _| println!("ADDED {}", config.key())))?;
+//! configs.add_event_handler(
+//!     EventHandler::<ConfigMap>::new().on_add(|config, _| println!("ADDED {}", config.key())),
+//! )?;
 //! configs.start();
 //!
 //! assert!(configs.synced().await);
