@@ -1,0 +1,250 @@
+//! Who may do what: tokens, rules, and questions about them.
+
+use http::Request;
+use k8s_openapi::api::authentication::v1::{SelfSubjectReview, TokenReview};
+use k8s_openapi::api::authorization::v1::{SelfSubjectAccessReview, SubjectAccessReview};
+use kube_client::Client;
+use kube_client::api::{Api, DeleteParams, ListParams, PostParams, WatchParams};
+use kube_client::client::Body;
+use kube_testserver::{Rule, TestServer};
+use serde_json::{Value, json};
+
+use crate::support::{
+    Answer, Follower, answer, config_map, config_maps, create_all, get, object, pods, refused, start, within,
+};
+
+const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+
+/// A server that knows alice, who is a developer, and a client of hers.
+async fn with_alice() -> (TestServer, Client) {
+    let server = start().await;
+    server.access().add_user("alice-token", "alice", ["developers"]);
+    let alice = server.client_with_token("alice-token").unwrap();
+    (server, alice)
+}
+
+/// A request without any token.
+async fn anonymous(server: &TestServer, path: &str) -> Answer {
+    let mut config = server.client_config();
+    config.auth_info = kube_client::config::AuthInfo::default();
+    let client = Client::try_from(config).unwrap();
+    answer(&client, Request::get(path).body(Body::from(Vec::new())).unwrap()).await
+}
+
+#[tokio::test]
+async fn an_unknown_token_is_unauthorized() {
+    let (server, alice) = with_alice().await;
+    let nobody = server.client_with_token("who?").unwrap();
+    for path in [MAPS, "/version", "/apis"] {
+        let found = get(&nobody, path).await;
+        assert_eq!(found.code, 401, "{path}");
+        let status = found.json();
+        assert_eq!(
+            (status["reason"].as_str(), status["message"].as_str()),
+            (Some("Unauthorized"), Some("Unauthorized"))
+        );
+    }
+    assert_eq!(get(&alice, MAPS).await.code, 200);
+    server.access().remove_token("alice-token");
+    assert_eq!(get(&alice, MAPS).await.code, 401, "a token that was taken back");
+    assert_eq!(server.requests().last().unwrap().user, "");
+}
+
+#[tokio::test]
+async fn requests_without_a_token_are_anonymous_unless_tokens_are_required() {
+    let (server, _alice) = with_alice().await;
+    assert_eq!(anonymous(&server, MAPS).await.code, 200, "without rules everybody may do everything");
+    assert_eq!(server.requests().last().unwrap().user, "system:anonymous");
+    server.access().set_rules([Rule::allow().group("developers")]);
+    let found = anonymous(&server, MAPS).await;
+    assert_eq!(found.code, 403);
+    assert_eq!(
+        found.json()["message"],
+        "configmaps is forbidden: User \"system:anonymous\" cannot list resource \"configmaps\" in API group \"\" in \
+         the namespace \"default\""
+    );
+    server.access().require_tokens(true);
+    assert_eq!(anonymous(&server, MAPS).await.code, 401);
+    server.access().require_tokens(false);
+    assert_eq!(anonymous(&server, MAPS).await.code, 403);
+}
+
+#[tokio::test]
+async fn a_forbidden_request_is_told_what_is_missing() {
+    let (server, alice) = with_alice().await;
+    server.access().set_rules([Rule::allow().user("alice").verbs(["get"]).resources(["pods"])]);
+    for (path, message) in [
+        (
+            MAPS,
+            "configmaps is forbidden: User \"alice\" cannot list resource \"configmaps\" in API group \"\" in the \
+             namespace \"default\"",
+        ),
+        (
+            "/apis/apps/v1/namespaces/default/deployments/web",
+            "deployments.apps \"web\" is forbidden: User \"alice\" cannot get resource \"deployments\" in API group \
+             \"apps\" in the namespace \"default\"",
+        ),
+        (
+            "/api/v1/nodes",
+            "nodes is forbidden: User \"alice\" cannot list resource \"nodes\" in API group \"\" at the cluster scope",
+        ),
+        (
+            "/api/v1/namespaces/default/pods/a/status",
+            "pods \"a\" is forbidden: User \"alice\" cannot get resource \"pods/status\" in API group \"\" in the \
+             namespace \"default\"",
+        ),
+        (
+            "/api/v1/configmaps?watch=true",
+            "configmaps is forbidden: User \"alice\" cannot watch resource \"configmaps\" in API group \"\" at the \
+             cluster scope",
+        ),
+        ("/version", "forbidden: User \"alice\" cannot get path \"/version\""),
+    ] {
+        let found = get(&alice, path).await;
+        assert_eq!(found.code, 403, "{path}");
+        assert_eq!(found.json()["message"], message, "{path}");
+        assert_eq!(found.json()["reason"], "Forbidden", "{path}");
+    }
+    let details =
+        get(&alice, "/apis/apps/v1/namespaces/default/deployments/web").await.json()["details"].clone();
+    assert_eq!(details, json!({"name": "web", "group": "apps", "kind": "deployments"}));
+    assert_eq!(refused(pods(&alice).get("a").await).code, 404, "this one is allowed");
+}
+
+#[tokio::test]
+async fn rules_can_be_changed_while_the_server_runs() {
+    let (server, alice) = with_alice().await;
+    let admin = config_maps(&server.client().unwrap());
+    let api = config_maps(&alice);
+    create_all(&api, &["a"]).await;
+    server.access().set_rules([Rule::allow().user("alice").verbs(["get", "list", "watch"])]);
+    api.get("a").await.unwrap();
+    let status = refused(api.create(&PostParams::default(), &config_map("b", "1")).await);
+    assert_eq!((status.code, status.reason.as_str()), (403, "Forbidden"));
+    server.access().add_rule(Rule::allow().user("alice").verbs(["create"]).resources(["configmaps"]));
+    create_all(&api, &["b"]).await;
+    // The first rule that matches decides.
+    server.access().set_rules([Rule::deny().resources(["configmaps"]).name("b"), Rule::allow()]);
+    assert_eq!(refused(api.get("b").await).code, 403);
+    assert_eq!(refused(api.delete("b", &DeleteParams::default()).await).code, 403);
+    api.get("a").await.unwrap();
+    admin.get("b").await.unwrap();
+    // No rules: everybody may do everything again.
+    server.access().set_rules([]);
+    api.get("b").await.unwrap();
+}
+
+#[tokio::test]
+async fn a_watch_that_is_open_outlives_the_right_to_open_it() {
+    let (server, alice) = with_alice().await;
+    let api = config_maps(&alice);
+    let mut watch = Follower::open(&api, &WatchParams::default(), "0").await;
+    server.access().set_rules([Rule::deny()]);
+    assert_eq!(refused(api.watch(&WatchParams::default(), "0").await.map(|_| ())).code, 403);
+    create_all(&config_maps(&server.client().unwrap()), &["a"]).await;
+    watch.expect("ADDED a").await;
+}
+
+#[tokio::test]
+async fn rules_tell_namespaces_subresources_and_paths_apart() {
+    let (server, alice) = with_alice().await;
+    server.access().set_rules([
+        Rule::allow().group("developers").namespace("default").verbs(["list"]).resources(["configmaps"]),
+        Rule::allow().user("alice").verbs(["get"]).resources(["*/scale", "pods/log"]),
+        Rule::allow().user("alice").paths(["/healthz", "/apis*"]),
+    ]);
+    for (path, code) in [
+        (MAPS, 200),
+        ("/api/v1/configmaps", 403),
+        ("/api/v1/namespaces/kube-system/configmaps", 403),
+        ("/apis/apps/v1/namespaces/default/deployments/none/scale", 404),
+        ("/apis/apps/v1/namespaces/default/deployments/none", 403),
+        ("/api/v1/namespaces/default/pods/none/log", 404),
+        ("/healthz", 200),
+        ("/apis", 200),
+        ("/apis/apps/v1", 200),
+        ("/api", 403),
+        ("/version", 403),
+    ] {
+        assert_eq!(get(&alice, path).await.code.as_u16(), code, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn clients_can_ask_what_they_may_do() {
+    let (server, alice) = with_alice().await;
+    server.access().set_rules([
+        Rule::allow().resources(["selfsubjectaccessreviews", "selfsubjectreviews"]),
+        Rule::allow().user("alice").verbs(["list"]).resources(["pods"]).namespace("default"),
+    ]);
+    let api: Api<SelfSubjectAccessReview> = Api::all(alice.clone());
+    for (asked, allowed) in [
+        (json!({"resourceAttributes": {"verb": "list", "resource": "pods", "namespace": "default"}}), true),
+        (json!({"resourceAttributes": {"verb": "list", "resource": "pods"}}), false),
+        (
+            json!({"resourceAttributes": {"verb": "delete", "resource": "pods", "namespace": "default"}}),
+            false,
+        ),
+        (json!({"nonResourceAttributes": {"verb": "get", "path": "/version"}}), false),
+    ] {
+        let review: SelfSubjectAccessReview = object(json!({"metadata": {}, "spec": asked}));
+        let answered = api.create(&PostParams::default(), &review).await.unwrap();
+        assert_eq!(answered.status.unwrap().allowed, allowed, "{asked}");
+    }
+    let who: Api<SelfSubjectReview> = Api::all(alice);
+    let me = who.create(&PostParams::default(), &SelfSubjectReview::default()).await.unwrap();
+    let user = me.status.unwrap().user_info.unwrap();
+    assert_eq!(user.username.as_deref(), Some("alice"));
+    assert_eq!(user.groups.unwrap(), ["developers", "system:authenticated"]);
+}
+
+#[tokio::test]
+async fn somebody_else_can_ask_for_them() {
+    let (server, _alice) = with_alice().await;
+    let admin = server.client().unwrap();
+    server.access().set_rules([Rule::allow().user("alice").verbs(["get"]).resources(["pods"])]);
+    let api: Api<SubjectAccessReview> = Api::all(admin.clone());
+    let asked = |user: &str| -> SubjectAccessReview {
+        object(
+            json!({"metadata": {}, "spec": {"user": user, "resourceAttributes": {"verb": "get", "resource": "pods"}}}),
+        )
+    };
+    for (user, allowed) in [("alice", true), ("bob", false)] {
+        let answered = api.create(&PostParams::default(), &asked(user)).await.unwrap();
+        assert_eq!(answered.status.unwrap().allowed, allowed, "{user}");
+    }
+    let tokens: Api<TokenReview> = Api::all(admin);
+    for (token, user) in [("alice-token", Some("alice")), ("bogus", None)] {
+        let review: TokenReview = object(json!({"metadata": {}, "spec": {"token": token}}));
+        let status = tokens.create(&PostParams::default(), &review).await.unwrap().status.unwrap();
+        assert_eq!(status.authenticated.unwrap_or(false), user.is_some());
+        assert_eq!(status.user.and_then(|user| user.username).as_deref(), user);
+    }
+}
+
+#[tokio::test]
+async fn a_service_account_gets_a_token_that_works() {
+    let (server, _alice) = with_alice().await;
+    let admin = server.client().unwrap();
+    server.seed("{apiVersion: v1, kind: ServiceAccount, metadata: {name: robot}}").unwrap();
+    let api: Api<k8s_openapi::api::core::v1::ServiceAccount> = Api::namespaced(admin, "default");
+    let asked =
+        json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"audiences": []}});
+    let answered: Value =
+        api.create_subresource("token", "robot", &PostParams::default(), &asked).await.unwrap();
+    let token = answered["status"]["token"].as_str().unwrap();
+    server.access().set_rules([Rule::allow().user("system:serviceaccount:default:robot")]);
+    let robot = server.client_with_token(token).unwrap();
+    within(pods(&robot).list(&ListParams::default())).await.unwrap();
+}
+
+#[tokio::test]
+async fn clients_without_sockets_have_tokens_too() {
+    let (server, _alice) = with_alice().await;
+    server.access().set_rules([Rule::allow().user("alice")]);
+    let alice = server.in_process_client_with_token("alice-token");
+    create_all(&config_maps(&alice), &["a"]).await;
+    assert_eq!(server.requests()[0].user, "alice");
+    assert_eq!(get(&server.in_process_client_with_token("who?"), MAPS).await.code, 401);
+    assert_eq!(get(&server.in_process_client(), MAPS).await.code, 200);
+}

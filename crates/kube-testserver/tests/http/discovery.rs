@@ -1,0 +1,174 @@
+//! What a server says of itself: groups, resources, version, health and OpenAPI.
+
+use std::collections::BTreeSet;
+
+use kube_client::Client;
+use kube_client::core::discovery::{Scope, verbs};
+use kube_client::discovery::{ApiGroup, Discovery};
+use serde_json::{Value, json};
+
+use crate::custom_kinds::define;
+use crate::support::{answer, definition, get, get_json, get_with, start_with_client};
+
+/// Everything that discovery found, in words.
+fn words(discovery: &Discovery) -> BTreeSet<String> {
+    let of_group = |group: &ApiGroup| -> Vec<String> {
+        let versions: Vec<&str> = group.versions().collect();
+        let mut all = Vec::new();
+        for version in versions {
+            for (resource, capabilities) in group.versioned_resources(version) {
+                let namespaced = matches!(capabilities.scope, Scope::Namespaced);
+                let mut operations = capabilities.operations.clone();
+                operations.sort();
+                let mut subresources: Vec<String> =
+                    capabilities.subresources.iter().map(|(sub, _)| sub.plural.clone()).collect();
+                subresources.sort();
+                all.push(format!(
+                    "{} {} {} {namespaced} {operations:?} {subresources:?}",
+                    resource.api_version, resource.kind, resource.plural
+                ));
+            }
+        }
+        all
+    };
+    discovery.groups().flat_map(of_group).collect()
+}
+
+async fn with_widgets(client: &Client) {
+    let extra = json!({"subresources": {"status": {}}});
+    define(client, definition("widgets", "Widget", &json!({"type": "object"}), &extra)).await;
+}
+
+#[tokio::test]
+async fn both_forms_of_discovery_say_the_same() {
+    let (server, client) = start_with_client().await;
+    with_widgets(&client).await;
+    let legacy = Discovery::new(client.clone()).run().await.unwrap();
+    let before = server.stats().requests;
+    let aggregated = Discovery::new(client.clone()).run_aggregated().await.unwrap();
+    assert_eq!(server.stats().requests - before, 2, "two requests for everything");
+    assert_eq!(words(&legacy), words(&aggregated));
+
+    for discovery in [&legacy, &aggregated] {
+        let (resource, capabilities) = discovery.get("apps").unwrap().recommended_kind("Deployment").unwrap();
+        assert_eq!((resource.plural.as_str(), resource.api_version.as_str()), ("deployments", "apps/v1"));
+        assert_eq!(capabilities.scope, Scope::Namespaced);
+        for verb in
+            [verbs::GET, verbs::LIST, verbs::WATCH, verbs::CREATE, verbs::UPDATE, verbs::PATCH, verbs::DELETE]
+        {
+            assert!(capabilities.supports_operation(verb), "{verb}");
+        }
+        let subresources: BTreeSet<&str> =
+            capabilities.subresources.iter().map(|(sub, _)| sub.plural.rsplit('/').next().unwrap()).collect();
+        assert_eq!(subresources, ["scale", "status"].into());
+        let (widget, _) = discovery.get("example.com").unwrap().recommended_kind("Widget").unwrap();
+        assert_eq!(widget.plural, "widgets");
+        let core = discovery.get(ApiGroup::CORE_GROUP).unwrap();
+        assert_eq!(core.recommended_kind("Node").unwrap().1.scope, Scope::Cluster);
+        assert_eq!(discovery.get("autoscaling").unwrap().preferred_version(), Some("v2"));
+    }
+}
+
+#[tokio::test]
+async fn the_aggregated_form_has_the_type_that_clients_look_for() {
+    let (_server, client) = start_with_client().await;
+    let accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json";
+    for path in ["/api", "/apis"] {
+        let found = answer(&client, get_with(path, &[("accept", accept)])).await;
+        assert_eq!(
+            found.header("content-type"),
+            "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+        );
+        let list = found.json();
+        assert_eq!(
+            (list["kind"].as_str(), list["apiVersion"].as_str()),
+            (Some("APIGroupDiscoveryList"), Some("apidiscovery.k8s.io/v2"))
+        );
+        assert!(!list["items"].as_array().unwrap().is_empty());
+    }
+    let plain = get(&client, "/apis").await;
+    assert_eq!(
+        (plain.header("content-type"), plain.json()["kind"].as_str().unwrap()),
+        ("application/json", "APIGroupList")
+    );
+    assert_eq!(get_json(&client, "/api").await["versions"], json!(["v1"]));
+}
+
+#[tokio::test]
+async fn what_is_not_served_is_not_found() {
+    let (_server, client) = start_with_client().await;
+    for path in ["/apis/example.com", "/apis/example.com/v1", "/apis/apps/v9", "/api/v2", "/nowhere"] {
+        assert_eq!(get(&client, path).await.code, 404, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn the_version_is_that_of_kubernetes() {
+    let (_server, client) = start_with_client().await;
+    let version = client.apiserver_version().await.unwrap();
+    assert_eq!((version.major.as_str(), version.minor.as_str()), ("1", "37"));
+    assert!(version.git_version.starts_with("v1.37."), "{}", version.git_version);
+}
+
+#[tokio::test]
+async fn the_server_is_well() {
+    let (_server, client) = start_with_client().await;
+    for path in ["/healthz", "/livez", "/readyz", "/readyz/ping"] {
+        let found = get(&client, path).await;
+        assert_eq!((found.code.as_u16(), found.text().as_str()), (200, "ok"), "{path}");
+    }
+    let verbose = get(&client, "/readyz?verbose").await.text();
+    assert!(verbose.ends_with("readyz check passed\n"), "{verbose}");
+}
+
+#[tokio::test]
+async fn the_root_names_every_path() {
+    let (_server, client) = start_with_client().await;
+    let paths = get_json(&client, "/").await["paths"].clone();
+    for path in ["/api", "/api/v1", "/apis", "/apis/apps", "/apis/apps/v1", "/healthz", "/version"] {
+        assert!(paths.as_array().unwrap().contains(&json!(path)), "{path} is not in {paths}");
+    }
+}
+
+fn properties<'a>(schema: &'a Value, kind: &str) -> &'a Value {
+    let found = &schema[kind]["properties"];
+    assert!(found.is_object(), "{kind} has no properties");
+    found
+}
+
+#[tokio::test]
+async fn openapi_v2_describes_all_kinds_in_one_document() {
+    let (_server, client) = start_with_client().await;
+    let extra = json!({"type": "object", "properties": {"spec": {"type": "object", "properties": {"size": {"type": "integer"}}}}});
+    define(&client, definition("widgets", "Widget", &extra, &json!({}))).await;
+    let document = get_json(&client, "/openapi/v2").await;
+    assert_eq!(document["swagger"], "2.0");
+    let deployment = properties(&document["definitions"], "io.k8s.api.apps.v1.Deployment");
+    assert!(deployment.get("spec").is_some());
+    let kind = &document["definitions"]["io.k8s.api.apps.v1.Deployment"]["x-kubernetes-group-version-kind"];
+    assert_eq!(*kind, json!([{"group": "apps", "kind": "Deployment", "version": "v1"}]));
+    let widget = properties(&document["definitions"], "com.example.v1.Widget");
+    assert_eq!(widget["spec"]["properties"]["size"]["type"], "integer");
+    assert!(document["paths"].get("/apis/apps/v1/namespaces/{namespace}/deployments/{name}").is_some());
+}
+
+#[tokio::test]
+async fn openapi_v3_has_a_document_for_each_group_and_version() {
+    let (_server, client) = start_with_client().await;
+    with_widgets(&client).await;
+    let index = get_json(&client, "/openapi/v3").await;
+    for (path, kind) in [
+        ("api/v1", "io.k8s.api.core.v1.Pod"),
+        ("apis/apps/v1", "io.k8s.api.apps.v1.Deployment"),
+        ("apis/example.com/v1", "com.example.v1.Widget"),
+    ] {
+        let url = index["paths"][path]["serverRelativeURL"]
+            .as_str()
+            .unwrap_or_else(|| panic!("{path} is not in {index}"));
+        assert!(url.starts_with(&format!("/openapi/v3/{path}?hash=")), "{url}");
+        let document = get_json(&client, url).await;
+        assert!(document["openapi"].as_str().unwrap().starts_with("3."));
+        properties(&document["components"]["schemas"], kind);
+    }
+    assert_eq!(get(&client, "/openapi/v3/apis/nobody.example.com/v1").await.code, 404);
+}
