@@ -62,6 +62,8 @@ pub(crate) struct Cluster {
     pub(crate) random: Random,
     /// Faults draw from their own generator, so that they do not depend on how many uids were made.
     pub(crate) fault_random: Random,
+    /// So do the time-outs of watches that name none.
+    pub(crate) timeout_random: Random,
     pub(crate) access: Access,
     pub(crate) faults: Arc<Faults>,
     pub(crate) log: RequestLog,
@@ -81,6 +83,7 @@ impl Cluster {
             clock: Clock::start(options.epoch),
             random: Random::new(options.seed),
             fault_random: Random::new(!options.seed),
+            timeout_random: Random::new(options.seed.rotate_left(32)),
             store,
             access: Access::default(),
             faults: Arc::default(),

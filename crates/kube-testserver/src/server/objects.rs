@@ -59,7 +59,7 @@ impl TestServer {
     /// Creates the objects in a YAML (or JSON) text: one or many documents, `List`s taken apart.
     ///
     /// Unlike a create through the API, `status` is kept, namespaces that are missing are created, and objects
-    /// that exist are replaced. Returns how many objects there were.
+    /// that exist are replaced. Returns how many objects there were. If one is refused, those before it stay.
     pub fn seed(&self, yaml: &str) -> Result<usize, SeedError> {
         let documents = parse(yaml)?;
         let mut count = 0;

@@ -90,7 +90,7 @@ pub(crate) async fn watch(call: Call) -> Result<Response<Body>, ApiError> {
     let now = Instant::now();
     let timeout = match options.timeout_seconds {
         Some(seconds) if seconds > 0 => Duration::from_secs(seconds),
-        _ => DEFAULT_TIMEOUT + Duration::from_millis(cluster.fault_random.next() % 1_800_000),
+        _ => DEFAULT_TIMEOUT + Duration::from_millis(cluster.timeout_random.next() % 1_800_000),
     };
     let mut faults = call.plan.stream.clone();
     // Taken from the back, earliest last.
