@@ -1,5 +1,7 @@
 //! The smallest use: an informer on an API server in the process, a handler, an index, and a bad day.
 
+#![allow(clippy::print_stdout, reason = "an example shows what happens")]
+
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_informer::{EventHandler, SharedInformer, source::KubeSource};
 use kube_testserver::{Fault, TestServer, Verb};
