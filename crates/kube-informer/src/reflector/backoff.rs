@@ -35,8 +35,8 @@ impl Backoff {
         }
         self.last_failure = Some(now);
         let step = self.next;
-        self.next = (step * 2).min(self.max);
-        step + step.mul_f64(self.fraction())
+        self.next = step.saturating_mul(2).min(self.max);
+        step.saturating_add(step.mul_f64(self.fraction()))
     }
 
     /// A random number in [0, 1).

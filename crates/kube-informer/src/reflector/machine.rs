@@ -295,8 +295,8 @@ impl Machine {
     pub fn deadline(&self) -> Option<Instant> {
         let Phase::Watch(watching) = &self.phase else { return None };
         let silence = if watching.initial { self.config.initial_silence } else { self.config.silence };
-        let end = watching.opened + watching.timeout + self.config.watch_slack;
-        Some(end.min(watching.heard + silence))
+        let end = after(watching.opened, watching.timeout.saturating_add(self.config.watch_slack));
+        Some(end.min(after(watching.heard, silence)))
     }
 
     /// The watch ended, or could not be opened.
@@ -329,7 +329,7 @@ impl Machine {
             WatchEnd::Refused(Failure::NotUnderstood)
             | WatchEnd::Error(Failure::NotUnderstood)
             | WatchEnd::Overdue => {
-                self.no_initial_events_until = Some(now + self.config.fallback_for);
+                self.no_initial_events_until = Some(after(now, self.config.fallback_for));
                 self.phase = Phase::Start;
             }
             // A list may work, or say better what is wrong; next time it is tried again.
@@ -399,7 +399,7 @@ impl Machine {
     }
 
     fn open_watch(&mut self, from: String, initial: bool, now: Instant) -> Step {
-        let timeout = self.config.watch_timeout.mul_f64(1.0 + self.backoff.fraction());
+        let timeout = self.config.watch_timeout.min(FAR).mul_f64(1.0 + self.backoff.fraction());
         // Servers count whole seconds.
         let timeout = Duration::from_secs(timeout.as_secs().max(1));
         let request = WatchRequest { resource_version: from.clone(), initial_events: initial, timeout };
@@ -409,7 +409,15 @@ impl Machine {
 
     /// Waits as long as the backoff says, and at least as long as the server says.
     fn wait(&mut self, at_least: Duration, then: Phase, now: Instant) {
-        let until = now + self.backoff.failed(now).max(at_least);
+        let until = after(now, self.backoff.failed(now).max(at_least));
         self.phase = Phase::Wait { until, then: Box::new(then) };
     }
+}
+
+/// Longer than any program runs: what "never" means for an instant.
+const FAR: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+
+/// A time from now, however far: settings may say `Duration::MAX`.
+fn after(now: Instant, time: Duration) -> Instant {
+    now + time.min(FAR)
 }

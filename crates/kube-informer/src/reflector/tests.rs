@@ -514,3 +514,25 @@ fn the_same_seed_gives_the_same_waits() {
     assert_eq!(waits(7), waits(7));
     assert_ne!(waits(7), waits(8));
 }
+
+#[test]
+fn settings_that_mean_never_are_taken_as_never() {
+    let forever = Duration::MAX;
+    let config = Config {
+        initial_silence: forever,
+        fallback_for: forever,
+        watch_timeout: forever,
+        watch_slack: forever,
+        silence: forever,
+        backoff_initial: forever,
+        backoff_max: forever,
+        ..Config::default()
+    };
+    let mut run = Run::new(config);
+    run.watch();
+    assert!(run.machine.deadline().is_some());
+    run.end(&WatchEnd::Overdue);
+    run.list();
+    run.fail_list(&Failure::Other);
+    assert!(matches!(run.machine.next(run.now), Step::Wait(_)));
+}

@@ -25,6 +25,9 @@ const BATCH: usize = 256;
 /// How long a watch lasts that does not say: between this and twice this, as in Kubernetes.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(1800);
 
+/// No watch lasts longer, whatever it says.
+const MAX_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 3600);
+
 /// Watches end with a bookmark this long before their time-out.
 const LAST_BOOKMARK: Duration = Duration::from_secs(2);
 
@@ -89,7 +92,7 @@ pub(crate) async fn watch(call: Call) -> Result<Response<Body>, ApiError> {
     };
     let now = Instant::now();
     let timeout = match options.timeout_seconds {
-        Some(seconds) if seconds > 0 => Duration::from_secs(seconds),
+        Some(seconds) if seconds > 0 => Duration::from_secs(seconds).min(MAX_TIMEOUT),
         _ => DEFAULT_TIMEOUT + Duration::from_millis(cluster.timeout_random.next() % 1_800_000),
     };
     let mut faults = call.plan.stream.clone();
@@ -104,7 +107,7 @@ pub(crate) async fn watch(call: Call) -> Result<Response<Body>, ApiError> {
             .then(|| follows.as_ref().map_or(0, |page| page.version)),
         initial: follows.map(|page| page.items.into_iter()),
         bookmarks: options.bookmarks,
-        next_bookmark: now + cluster.options.bookmark_interval,
+        next_bookmark: now + cluster.options.bookmark_interval.min(MAX_TIMEOUT),
         last_bookmark: (timeout > LAST_BOOKMARK).then(|| now + timeout - LAST_BOOKMARK),
         deadline: now + timeout,
         events: 0,
@@ -247,7 +250,7 @@ impl Watch {
                 self.last_bookmark = None;
             }
             () = tokio::time::sleep_until(self.next_bookmark), if self.bookmarks => {
-                self.next_bookmark = Instant::now() + self.cluster.options.bookmark_interval;
+                self.next_bookmark = Instant::now() + self.cluster.options.bookmark_interval.min(MAX_TIMEOUT);
             }
         }
         // Catch up first: a bookmark says that everything before it has been sent.

@@ -198,3 +198,13 @@ async fn initial_events_wait_for_the_version_they_shall_have() {
     assert_eq!((status.code, status.reason.as_str()), (504, "Timeout"));
     assert_eq!(start.elapsed().as_secs(), 3);
 }
+
+#[tokio::test(start_paused = true)]
+async fn time_outs_and_intervals_beyond_all_time_are_no_harm() {
+    let server = TestServer::builder().bookmark_interval(Duration::MAX).start().await.unwrap();
+    let client = server.in_process_client();
+    let path = format!("/api/v1/configmaps?watch=1&allowWatchBookmarks=1&timeoutSeconds={}", i64::MAX);
+    let mut watch = Lines::open(&client, &path).await;
+    create_all(&config_maps(&client), &["a"]).await;
+    assert_eq!(watch.json().await["type"], "ADDED");
+}
