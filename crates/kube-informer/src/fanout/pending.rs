@@ -1,6 +1,6 @@
 //! The events that wait for one listener.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::{Deleted, Event};
 use crate::store::Object;
@@ -51,7 +51,7 @@ impl<K> Pending<K> {
     pub(super) fn len(&self) -> usize {
         match &self.state {
             State::Every(events) => events.len(),
-            State::Latest { order, .. } => order.len(),
+            State::Latest { entries, .. } => entries.len(),
         }
     }
 
@@ -86,7 +86,7 @@ impl<K> Pending<K> {
         };
         while let Some(key) = order.pop_front() {
             let Some(entry) = entries.remove(&key) else { continue };
-            if order.is_empty() {
+            if entries.is_empty() {
                 self.state = State::Every(VecDeque::new());
             }
             return Some(entry.into_event());
@@ -115,14 +115,26 @@ impl<K> Pending<K> {
             Event::Deleted(gone) => Now::Gone(gone),
         };
         if entry.seen.is_none() && matches!(entry.now, Now::Gone(_)) {
-            // The listener never heard of it, and need not.
+            // The listener never heard of it, and need not. Its place in the order is passed over later.
             let initial = entry.initial;
             entries.remove(&key);
-            order.retain(|waiting| *waiting != key);
+            forget_empty_places(order, entries);
             return initial;
         }
         false
     }
+}
+
+/// Takes places out of the order that lead nowhere, once there are more of them than others: objects that come and go
+/// while nobody listens must not pile up.
+fn forget_empty_places<K>(order: &mut VecDeque<Box<str>>, entries: &HashMap<Box<str>, Entry<K>>) {
+    /// Below this it is not worth the effort.
+    const FEW: usize = 64;
+    if order.len() < FEW + 2 * entries.len() {
+        return;
+    }
+    let mut seen = HashSet::new();
+    order.retain(|key| entries.contains_key(key) && seen.insert(key.clone()));
 }
 
 impl<K> Entry<K> {
@@ -149,5 +161,32 @@ impl<K> Entry<K> {
             (Some(old), Now::There(new)) => Event::Updated { old, new, resync: self.resync },
             (_, Now::Gone(gone)) => Event::Deleted(gone),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::ConfigMap;
+
+    use super::*;
+
+    #[test]
+    fn objects_that_come_and_go_while_nobody_listens_leave_nothing_behind() {
+        let object = |name: &str| {
+            let object = serde_json::json!({"metadata": {"name": name}});
+            Object::<ConfigMap>::new(serde_json::from_value(object).unwrap())
+        };
+        let mut pending = Pending::new(Some(1));
+        pending.push(Event::Added { object: object("stays"), initial: false });
+        for round in 0..10_000 {
+            let name = format!("blink-{}", round % 7);
+            pending.push(Event::Added { object: object(&name), initial: false });
+            pending.push(Event::Deleted(Deleted::new(object(&name))));
+        }
+        assert_eq!(pending.len(), 1);
+        let State::Latest { order, .. } = &pending.state else { panic!("it coalesces") };
+        assert!(order.len() < 200, "{} places", order.len());
+        assert_eq!(pending.pop().unwrap().object().key(), "stays");
+        assert!(pending.pop().is_none() && !pending.is_coalescing());
     }
 }
