@@ -1,0 +1,188 @@
+//! Reading the copy the way controllers do: by name, by namespace, by label.
+
+use std::fmt;
+
+use kube_core::{Resource, Selector, SelectorExt};
+
+use crate::store::{Object, Store};
+
+/// Reads objects of a kind from a store.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::Pod;
+/// use kube_core::Selector;
+/// use kube_informer::lister::Lister;
+/// use kube_informer::store::Store;
+///
+/// let pods = Lister::new(Store::<Pod>::new(), &());
+/// let web: Selector = [("app", "web")].into_iter().collect();
+/// assert!(pods.namespaced("default").list(&web).is_empty());
+/// let missing = pods.namespaced("default").get("web-1").unwrap_err();
+/// assert_eq!(missing.to_string(), "pods \"default/web-1\" not found");
+/// ```
+#[derive(Clone)]
+pub struct Lister<K> {
+    store: Store<K>,
+    group: String,
+    plural: String,
+}
+
+/// Reads objects of a kind in one namespace from a store.
+pub struct NamespacedLister<'a, K> {
+    lister: &'a Lister<K>,
+    namespace: &'a str,
+}
+
+/// There is no object of that name in the copy.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{} {:?} not found", self.resource(), self.key())]
+#[non_exhaustive]
+pub struct NotFound {
+    /// The API group; empty for the core group.
+    pub group: String,
+    /// The plural name of the resource.
+    pub plural: String,
+    /// Empty for cluster-scoped kinds.
+    pub namespace: String,
+    /// The name that was asked for.
+    pub name: String,
+}
+
+impl NotFound {
+    /// `deployments.apps`, or `pods` in the core group.
+    pub fn resource(&self) -> String {
+        if self.group.is_empty() { self.plural.clone() } else { format!("{}.{}", self.plural, self.group) }
+    }
+
+    fn key(&self) -> String {
+        if self.namespace.is_empty() {
+            self.name.clone()
+        } else {
+            format!("{}/{}", self.namespace, self.name)
+        }
+    }
+}
+
+impl<K: Resource> Lister<K> {
+    /// Reads from a store.
+    pub fn new(store: Store<K>, kind: &K::DynamicType) -> Self {
+        Self { store, group: K::group(kind).into_owned(), plural: K::plural(kind).into_owned() }
+    }
+
+    /// All objects with these labels, in no order.
+    pub fn list(&self, selector: &Selector) -> Vec<Object<K>> {
+        selected(self.store.snapshot().iter(), selector)
+    }
+
+    /// A cluster-scoped object.
+    pub fn get(&self, name: &str) -> Result<Object<K>, NotFound> {
+        self.find("", name)
+    }
+
+    /// The objects of one namespace.
+    pub fn namespaced<'a>(&'a self, namespace: &'a str) -> NamespacedLister<'a, K> {
+        NamespacedLister { lister: self, namespace }
+    }
+
+    fn find(&self, namespace: &str, name: &str) -> Result<Object<K>, NotFound> {
+        self.store.get(namespace, name).ok_or_else(|| NotFound {
+            group: self.group.clone(),
+            plural: self.plural.clone(),
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+        })
+    }
+}
+
+impl<K: Resource> NamespacedLister<'_, K> {
+    /// All objects of the namespace with these labels, in no order.
+    pub fn list(&self, selector: &Selector) -> Vec<Object<K>> {
+        selected(self.lister.store.snapshot().namespaced(self.namespace), selector)
+    }
+
+    /// An object of the namespace.
+    pub fn get(&self, name: &str) -> Result<Object<K>, NotFound> {
+        self.lister.find(self.namespace, name)
+    }
+}
+
+fn selected<'a, K: Resource + 'a>(
+    objects: impl Iterator<Item = &'a Object<K>>,
+    selector: &Selector,
+) -> Vec<Object<K>> {
+    if selector.selects_all() {
+        return objects.cloned().collect();
+    }
+    objects.filter(|object| selector.matches(object.labels())).cloned().collect()
+}
+
+impl<K> fmt::Debug for Lister<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lister")
+            .field("plural", &self.plural)
+            .field("store", &self.store)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<K> fmt::Debug for NamespacedLister<'_, K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NamespacedLister")
+            .field("namespace", &self.namespace)
+            .field("lister", &self.lister)
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::apps::v1::Deployment;
+    use k8s_openapi::api::core::v1::{Node, Pod};
+    use kube_core::Expression;
+    use serde_json::json;
+
+    use super::*;
+    use crate::store::Write;
+
+    fn pods() -> Lister<Pod> {
+        let store = Store::new();
+        let pod = |namespace: &str, name: &str, app: &str| {
+            let metadata = json!({"namespace": namespace, "name": name, "labels": {"app": app}});
+            Write::Put(serde_json::from_value(json!({"metadata": metadata})).unwrap())
+        };
+        store.write(vec![pod("a", "x", "web"), pod("a", "y", "db"), pod("b", "x", "web")], None);
+        Lister::new(store, &())
+    }
+
+    fn keys(objects: &[Object<Pod>]) -> Vec<&str> {
+        let mut keys: Vec<&str> = objects.iter().map(Object::key).collect();
+        keys.sort_unstable();
+        keys
+    }
+
+    #[test]
+    fn objects_are_listed_by_namespace_and_label() {
+        let pods = pods();
+        let web = Selector::from(Expression::Equal("app".to_owned(), "web".to_owned()));
+        assert_eq!(keys(&pods.list(&Selector::default())), ["a/x", "a/y", "b/x"]);
+        assert_eq!(keys(&pods.list(&web)), ["a/x", "b/x"]);
+        assert_eq!(keys(&pods.namespaced("a").list(&web)), ["a/x"]);
+        assert_eq!(keys(&pods.namespaced("a").list(&Selector::default())), ["a/x", "a/y"]);
+        assert_eq!(keys(&pods.namespaced("nowhere").list(&web)), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn what_is_not_there_says_which_resource_it_is() {
+        let pods = pods();
+        assert_eq!(pods.namespaced("a").get("x").unwrap().key(), "a/x");
+        let error = pods.namespaced("b").get("y").unwrap_err();
+        assert_eq!(
+            (error.resource().as_str(), error.namespace.as_str(), error.name.as_str()),
+            ("pods", "b", "y")
+        );
+        let nodes = Lister::new(Store::<Node>::new(), &());
+        assert_eq!(nodes.get("n").unwrap_err().to_string(), "nodes \"n\" not found");
+        let deployments = Lister::new(Store::<Deployment>::new(), &());
+        assert_eq!(deployments.namespaced("a").get("d").unwrap_err().resource(), "deployments.apps");
+    }
+}
