@@ -26,8 +26,7 @@
 //!
 //! A [`SharedInformer`] is made of parts that can be used by themselves: a [`source`] lists and watches one kind, the
 //! [`reflector`] follows it by client-go's rules and feeds a [`queue`], the [`store`] keeps the copy, and the
-//! [`fanout`] tells the listeners. A [`lister`] reads the copy the way controllers do. Resync and factories are still
-//! to come.
+//! [`fanout`] tells the listeners. A [`lister`] reads the copy the way controllers do. Factories are still to come.
 
 pub mod fanout;
 pub mod informer;

@@ -5,12 +5,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
 
 use futures::Stream;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use super::pending::Pending;
+use super::resync::Due;
 use super::{Event, Handle};
 
 /// When a listener's queue starts to keep one entry per object, unless it is said otherwise.
@@ -22,12 +24,13 @@ const DEFAULT_HIGH_WATER: usize = 65_536;
 pub struct ListenerOptions {
     name: String,
     high_water: Option<usize>,
+    resync: Option<Duration>,
 }
 
 impl ListenerOptions {
     /// The defaults.
     pub fn new() -> Self {
-        Self { name: String::new(), high_water: Some(DEFAULT_HIGH_WATER) }
+        Self { name: String::new(), high_water: Some(DEFAULT_HIGH_WATER), resync: None }
     }
 
     /// A name for logs and status.
@@ -42,10 +45,23 @@ impl ListenerOptions {
         self
     }
 
+    /// Tells everything again so often, instead of as often as the informer says; zero for never. No shorter than a
+    /// second, and after the start no shorter than the informer looks. An informer without a period tells nobody.
+    pub fn resync(mut self, period: Duration) -> Self {
+        self.resync = Some(period);
+        self
+    }
+
     /// Every event is told, however many wait and however much memory they need.
     pub fn lossless(mut self) -> Self {
         self.high_water = None;
         self
+    }
+}
+
+impl ListenerOptions {
+    pub(super) fn resync_period(&self) -> Option<Duration> {
+        self.resync
     }
 }
 
@@ -94,6 +110,7 @@ struct Inner<K> {
     panics: u64,
     last_panic: Option<String>,
     waker: Option<Waker>,
+    due: Due,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,7 +128,7 @@ struct Progress {
 }
 
 impl<K> Listener<K> {
-    pub(super) fn new(id: u64, options: ListenerOptions) -> Self {
+    pub(super) fn new(id: u64, options: ListenerOptions, due: Due) -> Self {
         let inner = Inner {
             pending: Pending::new(options.high_water),
             open: Open::Yes,
@@ -121,6 +138,7 @@ impl<K> Listener<K> {
             panics: 0,
             last_panic: None,
             waker: None,
+            due,
         };
         let name = if options.name.is_empty() { format!("listener-{id}") } else { options.name };
         Self { id, name, inner: Mutex::new(inner), progress: watch::Sender::new(Progress::default()) }
@@ -142,6 +160,11 @@ impl<K> Listener<K> {
             waker.wake();
         }
         true
+    }
+
+    /// Whether everything is to be told again now.
+    pub(super) fn is_due(&self, now: Instant, started: Option<Instant>) -> bool {
+        self.inner.lock().due.take(now, started)
     }
 
     pub(super) fn initial_complete(&self) {

@@ -8,6 +8,7 @@ mod event;
 mod handler;
 mod listener;
 mod pending;
+mod resync;
 #[cfg(test)]
 mod tests;
 
@@ -16,12 +17,14 @@ pub use handler::{EventHandler, Filtered, Handle};
 pub use listener::{ListenerOptions, ListenerStatus, Registration, Subscription};
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use kube_core::Resource;
 use tokio_util::task::TaskTracker;
 
-use crate::store::Object;
+use crate::store::{Object, Snapshot};
 use listener::Listener;
+use resync::ResyncClock;
 
 /// All listeners of one kind.
 ///
@@ -34,6 +37,7 @@ pub struct Fanout<K> {
     next_id: u64,
     /// The first list has been handed out, so the initial objects of all listeners are known.
     synced: bool,
+    resync: ResyncClock,
 }
 
 impl<K: Resource + Send + Sync + 'static> Fanout<K> {
@@ -44,7 +48,37 @@ impl<K: Resource + Send + Sync + 'static> Fanout<K> {
 
     /// Nobody listens yet; the tasks of handlers are tracked here.
     pub fn with_tasks(tasks: TaskTracker) -> Self {
-        Self { listeners: Vec::new(), tasks, next_id: 0, synced: false }
+        Self { listeners: Vec::new(), tasks, next_id: 0, synced: false, resync: ResyncClock::default() }
+    }
+
+    /// Tells listeners everything again, every so often; zero for never. Listeners may ask for other periods. To be
+    /// set before listeners are added.
+    #[must_use]
+    pub fn resync(mut self, period: Duration) -> Self {
+        self.resync = ResyncClock::new(period);
+        self
+    }
+
+    /// Starts to count the time between resyncs.
+    pub fn start_resync(&mut self, now: Instant) {
+        self.resync.start(now);
+    }
+
+    /// When to call [`tell_again`](Self::tell_again) next; none for never.
+    pub fn next_resync(&self) -> Option<Instant> {
+        self.resync.next_check()
+    }
+
+    /// Tells everything that is there to the listeners that are due.
+    pub fn tell_again(&mut self, now: Instant, there: &Snapshot<K>) {
+        let started = self.resync.last_check();
+        for listener in self.listeners.iter().filter(|listener| listener.is_due(now, started)) {
+            for object in there.iter() {
+                let (old, new) = (object.clone(), object.clone());
+                listener.push(Event::Updated { old, new, resync: true });
+            }
+        }
+        self.resync.checked(now);
     }
 
     /// Adds a handler, and tells it of the objects that are there. It is called on a task of its own, one event after
@@ -100,7 +134,8 @@ impl<K: Resource + Send + Sync + 'static> Fanout<K> {
         there: impl IntoIterator<Item = Object<K>>,
     ) -> Arc<Listener<K>> {
         self.next_id += 1;
-        let listener = Arc::new(Listener::new(self.next_id, options));
+        let due = self.resync.join(options.resync_period());
+        let listener = Arc::new(Listener::new(self.next_id, options, due));
         for object in there {
             listener.push(Event::Added { object, initial: true });
         }

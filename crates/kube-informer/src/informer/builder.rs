@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use kube_core::Resource;
 use parking_lot::Mutex;
@@ -26,6 +27,7 @@ pub(super) type OnError = Arc<dyn Fn(&SourceError) + Send + Sync>;
 #[must_use = "a builder does nothing until `build`"]
 pub struct InformerBuilder<K> {
     name: String,
+    resync: Duration,
     settings: Settings<K>,
 }
 
@@ -49,12 +51,18 @@ impl<K: Resource + Send + Sync + 'static> InformerBuilder<K> {
             transform: None,
             on_error: None,
         };
-        Self { name: String::new(), settings }
+        Self { name: String::new(), resync: Duration::ZERO, settings }
     }
 
     /// A name, for logs and metrics.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
+        self
+    }
+
+    /// Tells listeners everything again, every so often; never by default. Listeners may ask for other periods.
+    pub fn resync(mut self, period: Duration) -> Self {
+        self.resync = period;
         self
     }
 
@@ -96,7 +104,7 @@ impl<K: Resource + Send + Sync + 'static> InformerBuilder<K> {
         let shared = Shared {
             name: self.name,
             store: Store::new(),
-            fanout: Mutex::new(Fanout::with_tasks(tasks.clone())),
+            fanout: Mutex::new(Fanout::with_tasks(tasks.clone()).resync(self.resync)),
             status: watch::Sender::new(InformerStatus::default()),
             settings: Mutex::new(Some(self.settings)),
             tasks,

@@ -5,6 +5,7 @@ use std::sync::{Arc, Weak};
 
 use kube_core::Resource;
 use kube_wire::{DecodeError, ObjectKey};
+use tokio::time::Instant;
 
 use super::builder::{Settings, Transform};
 use super::{InformerStatus, Phase, Shared, Trouble};
@@ -28,6 +29,7 @@ pub(super) fn start<K: Resource + Send + Sync + 'static>(shared: &Arc<Shared<K>>
             hook(error);
         }
     });
+    shared.fanout.lock().start_resync(Instant::now().into_std());
     shared.status.send_modify(|status| status.phase = Phase::Running);
     shared.tasks.spawn(reflector.run(producer, shared.stop.clone()));
     // The tasks hold the informer weakly: one that nobody else holds any more is dropped, and that stops them.
@@ -46,6 +48,14 @@ pub(super) fn start<K: Resource + Send + Sync + 'static>(shared: &Arc<Shared<K>>
     });
 }
 
+/// Waits for a time; for ever if there is none.
+async fn until(time: Option<std::time::Instant>) {
+    match time {
+        Some(time) => tokio::time::sleep_until(time.into()).await,
+        None => std::future::pending().await,
+    }
+}
+
 /// Closes the listeners of an informer that has been stopped.
 pub(super) fn ended<K: Resource + Send + Sync + 'static>(shared: &Shared<K>) {
     shared.fanout.lock().close(false);
@@ -60,9 +70,21 @@ struct Processor<K> {
 
 impl<K: Resource + Send + Sync + 'static> Processor<K> {
     async fn run(mut self) {
-        while let Some(batch) = self.consumer.pop_batch(BATCH).await {
-            let Some(shared) = self.shared.upgrade() else { return };
-            self.process(&shared, batch);
+        loop {
+            let Some(resync) = self.shared.upgrade().map(|shared| shared.fanout.lock().next_resync()) else {
+                return;
+            };
+            tokio::select! {
+                batch = self.consumer.pop_batch(BATCH) => {
+                    let (Some(batch), Some(shared)) = (batch, self.shared.upgrade()) else { return };
+                    self.process(&shared, batch);
+                }
+                () = until(resync) => {
+                    let Some(shared) = self.shared.upgrade() else { return };
+                    let mut fanout = shared.fanout.lock();
+                    fanout.tell_again(Instant::now().into_std(), &shared.store.snapshot());
+                }
+            }
         }
     }
 
@@ -84,7 +106,6 @@ impl<K: Resource + Send + Sync + 'static> Processor<K> {
                     let objects = objects.into_iter().map(|object| self.transformed(object)).collect();
                     replace(shared, objects, resource_version, undecodable);
                 }
-                Delta::Sync => {}
             }
         }
         run.finish(shared);

@@ -30,8 +30,6 @@ pub enum Delta<K> {
         /// Objects that are there but could not be decoded: they are not gone.
         undecodable: Vec<DecodeError>,
     },
-    /// All objects are to be told again.
-    Sync,
     /// Nothing more happened up to this version.
     Bookmark {
         /// The version.

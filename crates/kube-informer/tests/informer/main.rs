@@ -426,3 +426,27 @@ async fn a_transform_runs_once_for_each_object_and_before_anybody_sees_it() {
     assert_eq!(calls.load(Ordering::Relaxed), 5);
     assert!(informer.store().list().iter().all(|object| object.data.is_none()));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_resync_tells_everything_again_and_says_that_it_is_one() {
+    let server = server().await;
+    write(&server, "a", 1);
+    write(&server, "b", 2);
+    let informer = SharedInformer::builder(KubeSource::<ConfigMap>::all(server.in_process_client(), &()))
+        .resync(Duration::from_secs(30))
+        .build();
+    let mut often = informer.subscribe().unwrap();
+    let never = informer.subscribe_with(ListenerOptions::new().resync(Duration::ZERO)).unwrap();
+    informer.start();
+    assert!(informer.synced().await);
+    let requests = server.requests().len();
+    tokio::time::sleep(Duration::from_secs(95)).await;
+    assert_eq!((often.status().pending, never.status().pending), (2 + 3 * 2, 2));
+    for _ in 0..2 {
+        assert!(matches!(often.next().await.unwrap(), Event::Added { initial: true, .. }));
+    }
+    let again = often.next().await.unwrap();
+    let Event::Updated { old, new, resync: true } = &again else { panic!("{again:?}") };
+    assert!(old.is_same(new));
+    assert_eq!(server.requests().len(), requests, "a resync does not ask the server");
+}
