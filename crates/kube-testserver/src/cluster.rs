@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::{Mutex, RwLock};
+use parking_lot::{Mutex, ReentrantMutex, RwLock};
 
 use crate::access::Access;
 use crate::clock::Clock;
@@ -68,6 +68,9 @@ pub(crate) struct Cluster {
     pub(crate) faults: Arc<Faults>,
     pub(crate) log: RequestLog,
     catalog: RwLock<Arc<Catalog>>,
+    /// Held while a definition, or an object of a custom resource, is written: so that what is stored and what is
+    /// served change together, and no object slips in behind the deletion of its definition.
+    pub(crate) definitions: ReentrantMutex<()>,
     /// The tables of custom resources; a definition that is deleted and created again gets a new one.
     pub(crate) custom_tables: Mutex<HashMap<(String, String), TableId>>,
 }
@@ -89,6 +92,7 @@ impl Cluster {
             faults: Arc::default(),
             log: RequestLog::default(),
             catalog: RwLock::new(Arc::new(catalog)),
+            definitions: ReentrantMutex::new(()),
             custom_tables: Mutex::default(),
             options,
         }

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use parking_lot::ReentrantMutexGuard;
 use serde_json::{Value, json};
 
 use crate::apply::{self, Manager, Operation, ResetFields};
@@ -17,9 +18,6 @@ use crate::verbs::{Change, DeleteOptions, WriteOptions, delete_object, update_ob
 const GROUP: &str = "apiextensions.k8s.io";
 const PLURAL: &str = "customresourcedefinitions";
 
-/// The field that an object has once it is being deleted.
-const MARK: &[u8] = b"\"deletionTimestamp\"";
-
 /// Holds a definition until all its objects are gone.
 const CLEANUP_FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";
 
@@ -27,6 +25,11 @@ const CLEANUP_FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";
 #[derive(Debug, Default)]
 #[must_use = "a stored definition is served only after `commit`"]
 pub(crate) struct Prepared(Option<Definition>);
+
+/// Keeps definitions and what they define as they are, until the guard is dropped; nothing for other kinds.
+pub(crate) fn lock<'a>(cluster: &'a Cluster, resource: &Resource) -> Option<ReentrantMutexGuard<'a, ()>> {
+    (resource.custom.is_some() || resource.is(GROUP, PLURAL)).then(|| cluster.definitions.lock())
+}
 
 /// Completes a new definition.
 pub(crate) fn complete(cluster: &Cluster, object: &mut Value) -> Result<(), ApiError> {
@@ -117,10 +120,7 @@ pub(crate) fn check_create(cluster: &Cluster, resource: &Resource, name: &str) -
     let Some(definitions) = cluster.builtin(GROUP, PLURAL) else { return Ok(()) };
     let key = object_key("", &format!("{}.{}", resource.plural, resource.group));
     let Some(definition) = cluster.store.get(definitions.table, &key) else { return Ok(()) };
-    // Looking at the text saves parsing the definition for each object under it.
-    let marked = definition.text().windows(MARK.len()).any(|window| window == MARK);
-    let metadata = marked.then(|| definition.object().remove("metadata")).flatten();
-    if metadata.is_some_and(|metadata| metadata["deletionTimestamp"].is_string()) {
+    if definition.is_deleting() {
         let why = "create not allowed while custom resource definition is terminating";
         return Err(ApiError::forbidden(resource.about(), name, why));
     }

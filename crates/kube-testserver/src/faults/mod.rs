@@ -170,7 +170,7 @@ impl Fault {
         self
     }
 
-    /// Only requests for the object of this name.
+    /// Only requests for the object of this name. A create has no name in its path, so this never matches one.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self

@@ -9,7 +9,7 @@ mod resolve;
 
 pub(crate) use accept::{Form, MediaRange, MetaVersion, media_types_error, ranges};
 pub(crate) use body::{Body, BrokenBody, CHUNK_BYTES};
-pub(crate) use query::{ListOptions, Query, VersionMatch, invalid_options};
+pub(crate) use query::{ListOptions, Query, VersionMatch, invalid_options, parse_version};
 
 use std::fmt;
 use std::sync::Arc;

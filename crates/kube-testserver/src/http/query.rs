@@ -152,11 +152,8 @@ impl ListOptions {
         if self.version.is_empty() {
             return Ok(None);
         }
-        self.version.parse().map(Some).map_err(|_| {
-            let value = &self.version;
-            let why = format!(
-                "resourceVersion: Invalid value: \"{value}\": strconv.ParseUint: parsing \"{value}\": invalid syntax"
-            );
+        parse_version(&self.version).map(Some).map_err(|why| {
+            let why = format!("resourceVersion: Invalid value: \"{}\": {why}", self.version);
             // Lists say it is the client's fault; get and watch do not, in Kubernetes as here.
             if self.list {
                 ApiError::bad_request(format!("invalid resource version: {why}"))
@@ -165,6 +162,14 @@ impl ListOptions {
             }
         })
     }
+}
+
+/// Reads a resource version; what is wrong is said as Go says it.
+pub(crate) fn parse_version(text: &str) -> Result<u64, String> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let why = if digits { "value out of range" } else { "invalid syntax" };
+    let parsed = text.parse().ok().filter(|_| digits);
+    parsed.ok_or_else(|| format!("strconv.ParseUint: parsing \"{text}\": {why}"))
 }
 
 fn number(query: &Query, name: &str) -> Result<Option<i64>, ApiError> {

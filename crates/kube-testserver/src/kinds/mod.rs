@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::crd::Definition;
+use crate::crd::{Definition, compare_versions};
 use crate::schema::{self, TypeRef};
 use crate::status::About;
 use crate::storage::TableId;
@@ -162,12 +162,6 @@ impl Resource {
         }
     }
 
-    /// What clients of a deprecated version are told.
-    pub(crate) fn deprecation(&self) -> Option<&str> {
-        let (definition, at) = self.custom.as_ref()?;
-        definition.versions.get(*at)?.deprecation.as_deref()
-    }
-
     /// What a selector is told that names a field which cannot be selected on.
     pub(crate) fn unselectable(&self, path: &str) -> String {
         if self.custom.is_none() && self.selectable.is_empty() {
@@ -253,6 +247,10 @@ impl Catalog {
             if !groups[at].1.contains(&&*resource.version) {
                 groups[at].1.push(&resource.version);
             }
+        }
+        // The order of built-in versions is that of the table; custom ones come in the order of their creation.
+        for (_, versions) in groups.iter_mut().filter(|(group, _)| !self.is_builtin_group(group)) {
+            versions.sort_by(|one, two| compare_versions(two, one));
         }
         groups
     }

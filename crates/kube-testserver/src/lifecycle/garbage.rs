@@ -177,6 +177,10 @@ fn exists(cluster: &Cluster, namespace: &str, owner: &Value) -> bool {
     let catalog = cluster.catalog();
     // A kind that nobody serves may come back; what it owns is not garbage yet.
     let Some(resource) = catalog.find_kind(group, version, text("kind")) else { return true };
+    // A cluster-scoped object cannot have an owner in a namespace: such a reference means nothing.
+    if resource.namespaced && namespace.is_empty() {
+        return true;
+    }
     let home = if resource.namespaced { namespace } else { "" };
     let Some(stored) = cluster.store.get(resource.table, &object_key(home, text("name"))) else {
         return false;

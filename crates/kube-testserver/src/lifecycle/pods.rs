@@ -13,29 +13,31 @@ pub(super) async fn terminate(cluster: Arc<Cluster>) {
     let Some(pods) = cluster.builtin("", "pods") else { return };
     let mut feed = Feed::new(pods.table);
     let mut changes = cluster.store.watch_table(pods.table);
-    let mut stopping: BTreeMap<(String, String), Timestamp> = BTreeMap::new();
+    // When each pod's time is over, and its uid: another pod may come by the same name.
+    let mut stopping: BTreeMap<(String, String), (Timestamp, String)> = BTreeMap::new();
     loop {
         changes.borrow_and_update();
         for seen in feed.take(&cluster.store) {
             let key = (seen.object.namespace().to_owned(), seen.object.name().to_owned());
             let object = seen.object.object();
-            let ends =
-                object.get("metadata").and_then(|m| m.get("deletionTimestamp")).and_then(|t| t.as_str());
-            match ends.and_then(|ends| ends.parse().ok()) {
-                Some(ends) if !seen.deleted => stopping.insert(key, ends),
+            let text =
+                |field: &str| object.get("metadata").and_then(|metadata| metadata.get(field)?.as_str());
+            match text("deletionTimestamp").and_then(|ends| ends.parse().ok()) {
+                Some(ends) if !seen.deleted => {
+                    stopping.insert(key, (ends, text("uid").unwrap_or("").to_owned()))
+                }
                 _ => stopping.remove(&key),
             };
         }
         let now = cluster.clock.now();
-        let over: Vec<_> =
-            stopping.iter().filter(|(_, ends)| **ends <= now).map(|(key, _)| key.clone()).collect();
-        for (namespace, name) in over {
-            let at_once = DeleteOptions { grace_period_seconds: Some(0), ..DeleteOptions::default() };
+        let over: Vec<_> = stopping.extract_if(.., |_, (ends, _)| *ends <= now).collect();
+        for ((namespace, name), (_, uid)) in over {
+            let at_once =
+                DeleteOptions { grace_period_seconds: Some(0), uid: Some(uid), ..DeleteOptions::default() };
             // One that a finalizer holds is looked at again when it changes.
             let _ = delete_object(&cluster, &pods, &namespace, &name, &at_once);
-            stopping.remove(&(namespace, name));
         }
-        let next = stopping.values().min().map(|ends| ends.duration_since(now));
+        let next = stopping.values().map(|(ends, _)| ends).min().map(|ends| ends.duration_since(now));
         let wait = next.and_then(|wait| wait.try_into().ok());
         tokio::select! {
             changed = changes.changed() => if changed.is_err() { return },

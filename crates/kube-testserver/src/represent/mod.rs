@@ -63,6 +63,11 @@ impl View {
         self.columns_sent = true;
     }
 
+    /// The time that ages are counted to.
+    pub(crate) fn set_time(&mut self, now: Timestamp) {
+        self.now = now;
+    }
+
     /// Writes one object, as an answer by itself or inside a watch event.
     pub(crate) fn write_object(&self, object: &Stored, out: &mut Vec<u8>) {
         match self.form {

@@ -45,6 +45,11 @@ impl FieldSelector {
         Ok(Self(terms))
     }
 
+    /// Selects the object of one name.
+    pub(crate) fn name(name: &str) -> Self {
+        Self(vec![Term { field: Field::Name, value: name.to_owned(), equal: true }])
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -37,7 +37,8 @@ impl TestServerBuilder {
     /// The time at which the cluster starts, in seconds since 1970; by default the machine's time. From there on
     /// tokio's clock moves it, which tests may pause.
     pub fn start_time(mut self, unix_seconds: i64) -> Self {
-        self.options.epoch = jiff::Timestamp::from_second(unix_seconds).ok();
+        let (first, last) = (jiff::Timestamp::MIN.as_second(), jiff::Timestamp::MAX.as_second());
+        self.options.epoch = jiff::Timestamp::from_second(unix_seconds.clamp(first, last)).ok();
         self
     }
 

@@ -123,7 +123,8 @@ impl TestServer {
         in_process::kubeconfig(&self.url(), ADMIN_TOKEN)
     }
 
-    /// Makes something go wrong from now on.
+    /// Makes something go wrong from now on, with requests for resources that would otherwise be answered: discovery and
+    /// refused requests (401, 403, 404) are left alone.
     pub fn inject(&self, fault: Fault) -> InjectedFault {
         self.cluster.faults.inject(fault)
     }

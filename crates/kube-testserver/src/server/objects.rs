@@ -19,6 +19,10 @@ const SYSTEM_NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public
 
 /// The most documents in one seed.
 const MAX_SEED_DOCUMENTS: usize = 1_000_000;
+/// The most values in one seed, of all documents together.
+const MAX_SEED_NODES: usize = 1_000_000_000;
+/// The most text in one seed.
+const MAX_SEED_BYTES: usize = 4 << 30;
 
 /// Why objects could not be put in, changed or read.
 #[derive(Debug, thiserror::Error)]
@@ -27,6 +31,9 @@ pub enum SeedError {
     /// The text is not YAML.
     #[error("the seed is not valid YAML: {0}")]
     Yaml(String),
+    /// The object has no JSON form.
+    #[error("the object cannot be written as JSON: {0}")]
+    Json(String),
     /// A document has no `apiVersion` or `kind`.
     #[error("document {document} has no apiVersion or kind, so nobody knows what it is")]
     Untyped {
@@ -71,7 +78,7 @@ impl TestServer {
 
     /// Creates or replaces one object, with its status. See [`seed`](Self::seed).
     pub fn put(&self, object: &impl serde::Serialize) -> Result<(), SeedError> {
-        let value = serde_json::to_value(object).map_err(|error| SeedError::Yaml(error.to_string()))?;
+        let value = serde_json::to_value(object).map_err(|error| SeedError::Json(error.to_string()))?;
         self.seed_document(1, value).map(|_| ())
     }
 
@@ -134,19 +141,22 @@ impl TestServer {
         }
         let text = |field: &str| document.get(field).and_then(Value::as_str).unwrap_or("").to_owned();
         let (api_version, kind) = (text("apiVersion"), text("kind"));
-        if kind.ends_with("List")
+        // A kind of its own may be called a list: only what the server does not know is taken apart.
+        if let Some(item_kind) = kind.strip_suffix("List")
             && let Some(Value::Array(items)) = document.get("items")
+            && find(&self.cluster, &api_version, &kind).is_err()
         {
-            let item_kind = kind.trim_end_matches("List");
             let mut count = 0;
             for item in items {
-                let mut item = item.clone();
+                let Value::Object(mut item) = item.clone() else {
+                    return Err(SeedError::Untyped { document: number });
+                };
                 // Items of a typed list leave out what the list says.
-                if item.get("kind").is_none() {
-                    item["kind"] = json!(item_kind);
-                    item["apiVersion"] = json!(api_version);
+                if !item.contains_key("kind") {
+                    item.insert("kind".to_owned(), json!(item_kind));
+                    item.insert("apiVersion".to_owned(), json!(api_version));
                 }
-                count += self.seed_document(number, item)?;
+                count += self.seed_document(number, Value::Object(item))?;
             }
             return Ok(count);
         }
@@ -196,7 +206,10 @@ impl TestServer {
         }
         let home = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
         let options = WriteOptions::internal("kube-testserver");
-        create_object(&self.cluster, &namespaces, "", home, &options).map(|_| ())
+        match create_object(&self.cluster, &namespaces, "", home, &options) {
+            Err(error) if error.reason != "AlreadyExists" => Err(error),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -219,11 +232,17 @@ fn parse(yaml: &str) -> Result<Vec<Value>, SeedError> {
     {
         return Ok(vec![value]);
     }
-    let documents: Vec<Value> =
-        serde_saphyr::from_multiple(yaml).map_err(|error| SeedError::Yaml(error.to_string()))?;
-    if documents.len() > MAX_SEED_DOCUMENTS {
-        return Err(SeedError::Yaml(format!("more than {MAX_SEED_DOCUMENTS} documents")));
-    }
+    // The reader's own limits are for input from strangers; a seed comes from whoever runs the server.
+    let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_documents: MAX_SEED_DOCUMENTS,
+            max_events: MAX_SEED_NODES,
+            max_nodes: MAX_SEED_NODES,
+            max_total_scalar_bytes: MAX_SEED_BYTES,
+        },
+    };
+    let documents: Vec<Value> = serde_saphyr::from_multiple_with_options(yaml, options)
+        .map_err(|error| SeedError::Yaml(error.to_string()))?;
     Ok(documents)
 }
 

@@ -143,12 +143,25 @@ impl History {
         self.latest.subscribe()
     }
 
-    pub(super) fn register(&mut self, slot: &Arc<WatchSlot>) {
+    /// Frees what nobody will ask for again: the history of a closed table that nobody watches.
+    pub(super) fn forget_if_unused(&mut self) {
+        if self.closed && self.watchers() == 0 {
+            self.changes = VecDeque::new();
+            self.bytes = 0;
+            self.forgotten = u64::MAX;
+        }
+    }
+
+    pub(super) fn register(&mut self, slot: &Arc<WatchSlot>) -> Result<(), TooOld> {
+        if slot.position.load(Ordering::Relaxed) < self.forgotten {
+            return Err(TooOld { oldest: self.forgotten });
+        }
         if self.watchers.len() >= self.sweep_at {
             self.watchers.retain(|watcher| watcher.strong_count() > 0);
             self.sweep_at = 16.max(self.watchers.len() * 2);
         }
         self.watchers.push(Arc::downgrade(slot));
+        Ok(())
     }
 
     pub(super) fn end_watches(&mut self) -> usize {

@@ -18,6 +18,7 @@ pub(crate) use page::{Page, PageQuery};
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use parking_lot::RwLock;
 use tokio::sync::watch;
@@ -102,6 +103,10 @@ impl Store {
         let mut inner = self.inner.write();
         let id = TableId(u32::try_from(inner.tables.len()).unwrap_or(u32::MAX));
         let created_at = inner.version;
+        // Definitions come and go: what is left of those that went is freed when the next one comes.
+        for table in &mut inner.tables {
+            table.history.forget_if_unused();
+        }
         inner.tables.push(Table {
             objects: BTreeMap::new(),
             object_bytes: 0,
@@ -169,7 +174,7 @@ impl Store {
         target.objects.insert(Arc::clone(new.key()), Arc::clone(&new));
         let kind = if old.is_some() { ChangeKind::Modified } else { ChangeKind::Added };
         target.history.push(Change { kind, version, old, new: Arc::clone(&new) });
-        drop(inner);
+        // Before the lock is released, so that nobody sees versions in another order.
         self.version.send_replace(version);
         Ok(new)
     }
@@ -187,7 +192,7 @@ impl Store {
         let last = Arc::new(old.at_version(version));
         let change = Change { kind: ChangeKind::Deleted, version, old: Some(old), new: Arc::clone(&last) };
         target.history.push(change);
-        drop(inner);
+        // Before the lock is released, so that nobody sees versions in another order.
         self.version.send_replace(version);
         Ok(last)
     }
@@ -205,14 +210,21 @@ impl Store {
         inner.table(table).history.since(position, max, inner.version)
     }
 
+    /// The changes that a watcher has not taken, at most `max` of them.
+    pub(crate) fn changes_for(&self, table: TableId, slot: &WatchSlot, max: usize) -> Result<Batch, TooOld> {
+        let inner = self.inner.read();
+        // Read with the lock held: a compaction moves watchers that are up to date.
+        inner.table(table).history.since(slot.position.load(Ordering::Relaxed), max, inner.version)
+    }
+
     /// A receiver that wakes on each change of a table.
     pub(crate) fn watch_table(&self, table: TableId) -> watch::Receiver<u64> {
         self.inner.read().table(table).history.subscribe()
     }
 
-    /// Makes a watcher known, so that it can be cut off or stopped.
-    pub(crate) fn register(&self, table: TableId, slot: &Arc<WatchSlot>) {
-        self.inner.write().table_mut(table).history.register(slot);
+    /// Makes a watcher known, so that it can be cut off or stopped; one that is too old already is not.
+    pub(crate) fn register(&self, table: TableId, slot: &Arc<WatchSlot>) -> Result<(), TooOld> {
+        self.inner.write().table_mut(table).history.register(slot)
     }
 
     /// Ends all watches of a table, as a server does that shuts down in good order.

@@ -124,6 +124,14 @@ impl Stored {
         serde_json::from_slice(&self.text).unwrap_or_default()
     }
 
+    /// The object has been asked to go.
+    pub(crate) fn is_deleting(&self) -> bool {
+        const MARK: &[u8] = b"\"deletionTimestamp\"";
+        // Most objects do not have the word in them, and need not be parsed.
+        self.text.windows(MARK.len()).any(|window| window == MARK)
+            && self.object().get("metadata").is_some_and(|metadata| metadata["deletionTimestamp"].is_string())
+    }
+
     /// What it weighs, in bytes, without the allocator's overhead.
     pub(crate) fn size(&self) -> usize {
         size_of::<Self>() + self.key.len() + self.labels.0.len() + self.fields.len() + self.text.len()

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::iter::Peekable;
-use std::ops::Bound;
+use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
 use super::history::History;
@@ -40,13 +40,20 @@ pub(super) fn page(
     query: &PageQuery<'_>,
 ) -> Result<Page, TooOld> {
     let version = query.at.unwrap_or(now);
+    let (lower, upper) = (lower_bound(query), upper_bound(query.namespace));
+    if is_empty_range(&lower, &upper) {
+        // Also of nothing, only a version that is known can be told.
+        let _ = history.back_to(version)?;
+        return Ok(Page { items: Vec::new(), version, remaining: None });
+    }
+    let range = (lower.as_ref().map(String::as_str), upper.as_ref().map(String::as_str));
     let mut undone: BTreeMap<&str, Option<&Arc<Stored>>> = BTreeMap::new();
     for change in history.back_to(version)? {
         // Newest first, so the last insert is the state right after `version`.
-        undone.insert(change.new.key(), change.old.as_ref());
+        if RangeBounds::<str>::contains(&range, &**change.new.key()) {
+            undone.insert(change.new.key(), change.old.as_ref());
+        }
     }
-    let range = (lower_bound(query), upper_bound(query.namespace));
-    let range = (range.0.as_ref().map(String::as_str), range.1.as_ref().map(String::as_str));
     let past = undone.range::<str, _>(range).map(|(key, was)| (*key, *was));
     let present = objects.range::<str, _>(range).map(|(key, object)| (&**key, object));
     let mut all = AsOf { present: present.peekable(), past: past.peekable() };
@@ -63,6 +70,14 @@ pub(super) fn page(
     }
     let remaining = if items.len() < limit { 0 } else { all.count() };
     Ok(Page { items, version, remaining: (remaining > 0).then_some(remaining) })
+}
+
+/// Whether no key can lie between the bounds; a map panics when it is asked for such a range.
+fn is_empty_range(lower: &Bound<String>, upper: &Bound<String>) -> bool {
+    match (lower, upper) {
+        (Bound::Included(lower) | Bound::Excluded(lower), Bound::Excluded(upper)) => lower >= upper,
+        _ => false,
+    }
 }
 
 fn lower_bound(query: &PageQuery<'_>) -> Bound<String> {

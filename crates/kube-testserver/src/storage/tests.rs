@@ -171,7 +171,7 @@ fn a_watcher_that_falls_out_of_the_history_is_cut_off_and_others_are_not() {
     let slot = |position| {
         let slot = Arc::new(WatchSlot::default());
         slot.position.store(position, Ordering::Relaxed);
-        store.register(table, &slot);
+        store.register(table, &slot).unwrap();
         slot
     };
     let (slow, fast) = (slot(start), slot(start));
@@ -195,7 +195,7 @@ fn compaction_forgets_the_past_but_spares_watchers_that_are_up_to_date() {
     let slot = |position| {
         let slot = Arc::new(WatchSlot::default());
         slot.position.store(position, Ordering::Relaxed);
-        store.register(table, &slot);
+        store.register(table, &slot).unwrap();
         slot
     };
     let (behind, current) = (slot(first), slot(second));

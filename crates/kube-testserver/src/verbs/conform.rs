@@ -12,12 +12,19 @@ use crate::kinds::Resource;
 use crate::schema::{self, TypeRef};
 use crate::status::{ApiError, Cause};
 
+/// How deep an object may nest. What is stored with it (who owns which field) nests a little deeper, and no JSON
+/// reader on the way goes beyond 127.
+const MAX_DEPTH: usize = 100;
+
 /// Drops, completes and checks what the kind says about an object; returns warnings.
 pub(crate) fn conform(
     resource: &Resource,
     object: &mut Value,
     options: &WriteOptions,
 ) -> Result<Vec<String>, ApiError> {
+    if !is_within(object, MAX_DEPTH) {
+        return Err(cannot_be_handled(resource, &format!("it is nested deeper than {MAX_DEPTH} levels")));
+    }
     let unknown = match custom_version(resource) {
         Some(version) => {
             let mut unknown = conform_metadata(resource, object)?;
@@ -43,6 +50,15 @@ pub(crate) fn conform(
         return Ok(found);
     }
     Err(cannot_be_handled(resource, &format!("strict decoding error: {}", found.join(", "))))
+}
+
+/// Whether a value nests no deeper than so many levels.
+fn is_within(value: &Value, levels: usize) -> bool {
+    match value {
+        Value::Array(items) => levels > 0 && items.iter().all(|item| is_within(item, levels - 1)),
+        Value::Object(fields) => levels > 0 && fields.values().all(|field| is_within(field, levels - 1)),
+        _ => true,
+    }
 }
 
 /// The metadata of custom resources has the same type as that of all others.

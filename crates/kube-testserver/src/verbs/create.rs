@@ -69,6 +69,7 @@ fn store_new(
     if resource.namespaced {
         check_namespace(cluster, resource, namespace, &object)?;
     }
+    let _definitions = crds::lock(cluster, resource);
     crds::check_create(cluster, resource, metadata::text(&object, "name"))?;
     let generated =
         metadata::text(&object, "name").is_empty() && !metadata::text(&object, "generateName").is_empty();
@@ -197,8 +198,7 @@ fn check_namespace(
         let about = About { group: "", plural: "namespaces", kind: "Namespace" };
         return Err(ApiError::not_found(about, namespace));
     };
-    // Looking at the text saves parsing the namespace for each object in it.
-    if memchr_text(found.text(), b"\"deletionTimestamp\"") {
+    if found.is_deleting() {
         let why =
             format!("unable to create new content in namespace {namespace} because it is being terminated");
         let mut error = ApiError::forbidden(resource.about(), metadata::text(object, "name"), &why);
@@ -212,10 +212,6 @@ fn check_namespace(
         return Err(error);
     }
     Ok(())
-}
-
-fn memchr_text(text: &[u8], wanted: &[u8]) -> bool {
-    text.windows(wanted.len()).any(|window| window == wanted)
 }
 
 fn set_system_fields(cluster: &Cluster, resource: &Resource, object: &mut Value) {
@@ -241,7 +237,7 @@ fn generate_name(cluster: &Cluster, object: &mut Value) {
 fn taken(cluster: &Cluster, resource: &Resource, namespace: &str, name: &str) -> ApiError {
     let mut error = ApiError::already_exists(resource.about(), name);
     let there = cluster.store.get(resource.table, &object_key(namespace, name));
-    if there.is_some_and(|there| memchr_text(there.text(), b"\"deletionTimestamp\"")) {
+    if there.is_some_and(|there| there.is_deleting()) {
         error.message = format!("object is being deleted: {}", error.message);
     }
     error

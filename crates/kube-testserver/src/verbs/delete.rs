@@ -19,7 +19,7 @@ use crate::status::{About, ApiError, Details};
 use crate::storage::{Expect, Mismatch, PageQuery, Stored, object_key};
 
 /// How often a deletion is tried again when somebody else was faster.
-const TRIES: usize = 32;
+const TRIES: usize = 10_000;
 
 /// Namespaces that cannot be deleted.
 const IMMORTAL_NAMESPACES: [&str; 3] = ["default", "kube-system", "kube-public"];
@@ -191,6 +191,7 @@ pub(crate) fn delete_object(
     if resource.is("", "namespaces") && IMMORTAL_NAMESPACES.contains(&name) {
         return Err(ApiError::forbidden(resource.about(), name, "this namespace may not be deleted"));
     }
+    let _definitions = crds::lock(cluster, resource);
     let key = object_key(namespace, name);
     for _ in 0..TRIES {
         let Some(current) = cluster.store.get(resource.table, &key) else {

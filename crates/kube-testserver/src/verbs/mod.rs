@@ -56,12 +56,6 @@ pub(crate) struct Call {
 }
 
 pub(crate) async fn dispatch(call: Call) -> Result<Response<Body>, ApiError> {
-    let deprecation: Vec<String> = call.resource.deprecation().map(str::to_owned).into_iter().collect();
-    let response = answer(call).await?;
-    Ok(with_warnings(response, &deprecation))
-}
-
-async fn answer(call: Call) -> Result<Response<Body>, ApiError> {
     if !call.subresource.is_empty() && call.subresource != "status" {
         return subresource::dispatch(&call).await;
     }

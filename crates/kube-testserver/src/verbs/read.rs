@@ -138,6 +138,13 @@ fn next_page(
     let token = Token::decode(&options.continue_token)?;
     let after = token.start.strip_suffix('\0').unwrap_or(&token.start);
     let at = u64::try_from(token.rv).ok();
+    let inside = after.strip_prefix(&call.namespace).is_some_and(|rest| rest.starts_with('/'));
+    let foreign = !call.namespace.is_empty() && !inside;
+    if foreign || at.is_some_and(|at| at > call.cluster.store.version()) {
+        return Err(ApiError::bad_request(
+            "invalid continue token: continue key is not valid: it was not made for this list",
+        ));
+    }
     // Any version will do, so the rest comes from memory at once, as for the first page.
     let at_once = options.version == "0" && call.cluster.options.watch_cache;
     let limit = options.limit.filter(|_| !at_once);

@@ -212,23 +212,30 @@ fn evict(call: &Call) -> Result<Response<Body>, ApiError> {
 async fn token(call: &Call) -> Result<Response<Body>, ApiError> {
     const DEFAULT_SECONDS: i64 = 3600;
     find(call).await?;
-    let mut request = decode::parse("TokenRequest", &call.content_type, &call.body)?;
+    let request = decode::parse("TokenRequest", &call.content_type, &call.body)?;
+    let mut spec = match request.get("spec") {
+        None | Some(Value::Null) => serde_json::Map::new(),
+        Some(Value::Object(spec)) => spec.clone(),
+        Some(_) => return Err(ApiError::bad_request("spec of a TokenRequest must be an object")),
+    };
     let user = format!("system:serviceaccount:{}:{}", call.namespace, call.name);
     let token = format!("sa-{}", call.cluster.random.uuid());
     let groups = ["system:serviceaccounts".to_owned(), format!("system:serviceaccounts:{}", call.namespace)];
     call.cluster.access.add_user(&token, user, groups);
-    let seconds =
-        request.pointer("/spec/expirationSeconds").and_then(Value::as_i64).unwrap_or(DEFAULT_SECONDS);
+    let seconds = spec.get("expirationSeconds").and_then(Value::as_i64).unwrap_or(DEFAULT_SECONDS);
+    spec.insert("expirationSeconds".to_owned(), json!(seconds));
     let expires = call.cluster.clock.now().checked_add(jiff::SignedDuration::from_secs(seconds));
-    request["kind"] = json!("TokenRequest");
-    request["apiVersion"] = json!("authentication.k8s.io/v1");
-    request["metadata"] = json!({"name": call.name, "namespace": call.namespace});
-    request["spec"]["expirationSeconds"] = json!(seconds);
-    request["status"] = json!({
-        "token": token,
-        "expirationTimestamp": timestamp_text(expires.unwrap_or(jiff::Timestamp::MAX)),
+    let answer = json!({
+        "kind": "TokenRequest",
+        "apiVersion": "authentication.k8s.io/v1",
+        "metadata": {"name": call.name, "namespace": call.namespace},
+        "spec": spec,
+        "status": {
+            "token": token,
+            "expirationTimestamp": timestamp_text(expires.unwrap_or(jiff::Timestamp::MAX)),
+        },
     });
-    Ok(reply::json(201, &request))
+    Ok(reply::json(201, &answer))
 }
 
 /// Replaces the finalizers in a namespace's spec; the last one lets it go.

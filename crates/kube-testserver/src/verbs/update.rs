@@ -12,7 +12,7 @@ use super::{Call, Endpoint, WriteOptions, create_object, decode, metadata, rules
 use crate::apply;
 use crate::cluster::Cluster;
 use crate::crds;
-use crate::http::Body;
+use crate::http::{Body, parse_version};
 use crate::kinds::Resource;
 use crate::represent::from_storage;
 use crate::status::{About, ApiError, Cause};
@@ -102,6 +102,7 @@ pub(crate) fn update_object(
     options: &WriteOptions,
     mut change: impl FnMut(&Value) -> Result<Change, ApiError>,
 ) -> Result<Updated, ApiError> {
+    let _definitions = crds::lock(cluster, resource);
     let key = object_key(namespace, name);
     for _ in 0..TRIES {
         let Some(current) = cluster.store.get(resource.table, &key) else {
@@ -178,13 +179,10 @@ fn check_version(resource: &Resource, name: &str, current: &Stored, new: &Value)
     if matches!(said, "" | "0") {
         return Ok(());
     }
-    match said.parse::<u64>() {
+    match parse_version(said) {
         Ok(version) if version == current.version() => Ok(()),
         Ok(_) => Err(ApiError::modified(resource.about(), name)),
-        Err(_) => {
-            let why = format!("strconv.ParseUint: parsing \"{said}\": invalid syntax");
-            Err(ApiError::new(500, "", why))
-        }
+        Err(why) => Err(ApiError::new(500, "", why)),
     }
 }
 

@@ -15,7 +15,7 @@ use crate::cluster::Cluster;
 use crate::faults::{StreamFault, error_for};
 use crate::http::{Body, CHUNK_BYTES, ListOptions, invalid_options, reply};
 use crate::represent::View;
-use crate::selector::Selector;
+use crate::selector::{FieldSelector, Selector};
 use crate::status::ApiError;
 use crate::storage::{Change, ChangeKind, PageQuery, Stored, TableId, WatchSlot};
 
@@ -32,11 +32,11 @@ const MAX_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 3600);
 const LAST_BOOKMARK: Duration = Duration::from_secs(2);
 
 pub(crate) async fn watch(call: Call) -> Result<Response<Body>, ApiError> {
-    let mut options = ListOptions::parse(&call.query, true)?;
+    let options = ListOptions::parse(&call.query, true)?;
+    let mut selector = parse_selector(&call.resource, &options)?;
     if !call.name.is_empty() {
-        options.fields = format!("metadata.name={}", call.name);
+        selector.fields = FieldSelector::name(&call.name);
     }
-    let selector = parse_selector(&call.resource, &options)?;
     let asked = options.version_number()?;
     let send_initial_events = options.send_initial_events == Some(true);
     if options.send_initial_events.is_some() && !call.cluster.options.watch_list {
@@ -64,15 +64,13 @@ pub(crate) async fn watch(call: Call) -> Result<Response<Body>, ApiError> {
     let follows = match start {
         Start::From(version) => {
             slot.position.store(version, Ordering::Relaxed);
-            // One that is too old is told so in its first event; it must not be cut off before.
-            if cluster.store.changes(table, version, 0).is_ok() {
-                cluster.store.register(table, &slot);
-            }
+            // One that is too old is not registered: it is told so in its first event, and must not be cut off before.
+            let _ = cluster.store.register(table, &slot);
             None
         }
         Start::WithObjects => {
             slot.position.store(cluster.store.version(), Ordering::Relaxed);
-            cluster.store.register(table, &slot);
+            let _ = cluster.store.register(table, &slot);
             let query = PageQuery {
                 namespace: &call.namespace,
                 selector: &selector,
@@ -168,7 +166,7 @@ impl Watch {
     /// The next bytes; none at the end of the stream.
     async fn next_chunk(&mut self) -> Option<Bytes> {
         loop {
-            if self.done || self.slot.end.is_cancelled() {
+            if self.done || self.slot.end.is_cancelled() || Instant::now() >= self.deadline {
                 return None;
             }
             let mut out = Vec::new();
@@ -177,16 +175,17 @@ impl Watch {
                 self.strike(fault, &mut out);
                 return Some(out.into());
             }
-            if self.initial.is_some() {
+            let all = if self.initial.is_some() {
                 self.take_initial(&mut out);
+                false
             } else {
                 self.receiver.borrow_and_update();
-                self.take_changes(&mut out);
-            }
+                self.take_changes(&mut out)
+            };
             if !out.is_empty() {
                 return Some(out.into());
             }
-            if self.done || self.initial.is_some() || self.due_fault().is_some() {
+            if self.done || !all || self.due_fault().is_some() {
                 continue;
             }
             if let Some(chunk) = self.wait().await {
@@ -212,27 +211,28 @@ impl Watch {
         }
     }
 
-    fn take_changes(&mut self, out: &mut Vec<u8>) {
-        let position = self.slot.position.load(Ordering::Relaxed);
-        let batch = match self.cluster.store.changes(self.table, position, BATCH) {
+    /// Takes what has happened; true if there is nothing more.
+    fn take_changes(&mut self, out: &mut Vec<u8>) -> bool {
+        let batch = match self.cluster.store.changes_for(self.table, &self.slot, BATCH) {
             Ok(batch) => batch,
             Err(old) => {
-                write_error(&too_old(position, old.oldest), out);
+                write_error(&too_old(self.slot.position.load(Ordering::Relaxed), old.oldest), out);
                 self.done = true;
-                return;
+                return true;
             }
         };
         for change in &batch.changes {
             self.write_change(change, out);
             self.slot.position.fetch_max(change.version, Ordering::Relaxed);
             if self.due_fault().is_some() || out.len() >= CHUNK_BYTES {
-                return;
+                return false;
             }
         }
         if let Some(version) = batch.complete_to {
             self.slot.position.fetch_max(version, Ordering::Relaxed);
         }
         self.done = batch.closed;
+        batch.complete_to.is_some()
     }
 
     /// Waits for a change; returns a bookmark if one is due first.
@@ -256,9 +256,9 @@ impl Watch {
         // Catch up first: a bookmark says that everything before it has been sent.
         let mut out = Vec::new();
         self.receiver.borrow_and_update();
-        self.take_changes(&mut out);
+        let all = self.take_changes(&mut out);
         let position = self.slot.position.load(Ordering::Relaxed);
-        if out.is_empty() && !self.done && self.initial_end.is_none() && position > self.told {
+        if out.is_empty() && all && !self.done && self.initial_end.is_none() && position > self.told {
             self.write_bookmark(position, false, &mut out);
         }
         (!out.is_empty()).then(|| out.into())
@@ -288,6 +288,7 @@ impl Watch {
 
     fn write_event(&mut self, kind: &str, object: &Stored, out: &mut Vec<u8>) {
         self.events += 1;
+        self.view.set_time(self.cluster.clock.now());
         open_event(kind, out);
         self.view.write_object(object, out);
         self.view.columns_were_sent();

@@ -19,6 +19,7 @@ mod kinds;
 mod lifecycle;
 mod likeness;
 mod pages;
+mod regressions;
 mod representations;
 mod subresources;
 mod support;
