@@ -34,16 +34,33 @@ pub enum Event<K> {
 }
 
 /// The error of a watch, as the server says it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WatchStatus {
-    /// The HTTP code it would have been: 410, 429, 500, …
+    /// The HTTP code it would have been: 410, 429, 500, …; 0 if the server sent none.
     pub code: u16,
     /// `Expired`, `TooManyRequests`, …
     pub reason: String,
     /// For people.
     pub message: String,
+    /// How long the server asks to wait, in seconds.
+    pub retry_after_seconds: Option<u64>,
+}
+
+impl<'de> Deserialize<'de> for WatchStatus {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        // An error is not the place to be strict: whatever is readable of it is taken.
+        let raw = serde_json::Value::deserialize(deserializer)?;
+        let text =
+            |field: &str| raw.get(field).and_then(serde_json::Value::as_str).unwrap_or_default().to_owned();
+        let number = |pointer: &str| raw.pointer(pointer).and_then(serde_json::Value::as_u64);
+        Ok(Self {
+            code: number("/code").and_then(|code| u16::try_from(code).ok()).unwrap_or_default(),
+            reason: text("reason"),
+            message: text("message"),
+            retry_after_seconds: number("/details/retryAfterSeconds"),
+        })
+    }
 }
 
 /// A frame that is not an event.
@@ -101,15 +118,19 @@ fn explain(frame: &[u8], error: &serde_json::Error) -> EventError {
         object: &'a RawValue,
     }
     match serde_json::from_slice::<Envelope<'_>>(frame) {
-        Ok(Envelope { event, object }) => EventError::Object {
+        Ok(Envelope { event, object }) if is_about_object(&event) => EventError::Object {
             event,
             error: DecodeError {
                 key: peek_key(object.get().as_bytes()).map(Box::new),
                 why: error.to_string(),
             },
         },
-        Err(_) => EventError::NotAnEvent { why: error.to_string() },
+        _ => EventError::NotAnEvent { why: error.to_string() },
     }
+}
+
+fn is_about_object(event: &str) -> bool {
+    matches!(event, "ADDED" | "MODIFIED" | "DELETED")
 }
 
 struct EventVisitor<K> {
@@ -164,7 +185,13 @@ fn decode_late<K: DeserializeOwned>(
         "ERROR" => decode_object(object, options).map(Event::Error),
         _ => return Ok(Event::Unknown(kind)),
     };
-    result.map_err(|error| EventError::Object { event: kind, error })
+    result.map_err(|error| {
+        if is_about_object(&kind) {
+            EventError::Object { event: kind, error }
+        } else {
+            EventError::NotAnEvent { why: error.why }
+        }
+    })
 }
 
 /// Decodes the object of an event whose type is known.
@@ -270,6 +297,17 @@ mod tests {
         let text = r#"{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired","message":"too old"}}"#;
         let Event::Error(status) = event(text).unwrap() else { panic!() };
         assert_eq!((status.code, status.reason.as_str()), (410, "Expired"));
+        let odd = r#"{"type":"ERROR","object":{"code":99999999,"reason":null,"message":7,"details":{"retryAfterSeconds":3}}}"#;
+        let Event::Error(status) = event(odd).unwrap() else { panic!() };
+        assert_eq!((status.code, status.retry_after_seconds), (0, Some(3)));
+    }
+
+    #[test]
+    fn a_bookmark_that_cannot_be_read_is_no_object() {
+        for text in [r#"{"type":"BOOKMARK","object":{"metadata":{}}}"#, r#"{"object":{},"type":"BOOKMARK"}"#]
+        {
+            assert!(matches!(event(text), Err(EventError::NotAnEvent { .. })), "{text}");
+        }
     }
 
     #[test]

@@ -261,14 +261,15 @@ pub(super) async fn run<K>(listener: Arc<Listener<K>>, mut handler: impl Handle<
     while let Some(event) = std::future::poll_fn(|context| listener.poll_next(context)).await {
         let initial = event.is_initial();
         let outcome = catch_unwind(AssertUnwindSafe(|| handler.handle(event)));
-        listener.told(initial, outcome.err().map(|panic| message_of(&*panic)));
+        listener.told(initial, outcome.err().map(|panic| panic_message(&*panic)));
         // Handlers are not asynchronous: others get their turn between two events.
         tokio::task::yield_now().await;
     }
     listener.ended();
 }
 
-fn message_of(panic: &(dyn std::any::Any + Send)) -> String {
+/// What a panic said.
+pub(crate) fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned())
         .unwrap_or_else(|| "a panic without a message".to_owned())

@@ -14,6 +14,7 @@ mod tests;
 
 pub use event::{Deleted, Event};
 pub use handler::{EventHandler, Filtered, Handle};
+pub(crate) use listener::panic_message;
 pub use listener::{ListenerOptions, ListenerStatus, Registration, Subscription};
 
 use std::sync::Arc;
@@ -116,13 +117,6 @@ impl<K: Resource + Send + Sync + 'static> Fanout<K> {
         }
     }
 
-    /// Ends all listeners: what waits is still told if `drain`, and nothing follows.
-    pub fn close(&mut self, drain: bool) {
-        for listener in self.listeners.drain(..) {
-            listener.close(drain);
-        }
-    }
-
     /// How each listener is doing.
     pub fn status(&self) -> Vec<ListenerStatus> {
         self.listeners.iter().map(|listener| listener.status()).collect()
@@ -144,6 +138,15 @@ impl<K: Resource + Send + Sync + 'static> Fanout<K> {
         }
         self.listeners.push(Arc::clone(&listener));
         listener
+    }
+}
+
+impl<K> Fanout<K> {
+    /// Ends all listeners: what waits is still told if `drain`, and nothing follows.
+    pub fn close(&mut self, drain: bool) {
+        for listener in self.listeners.drain(..) {
+            listener.close(drain);
+        }
     }
 }
 

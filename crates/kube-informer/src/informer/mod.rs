@@ -87,12 +87,15 @@ impl<K: Resource + Send + Sync + 'static> SharedInformer<K> {
     pub fn start(&self) {
         let Some(settings) = self.shared.settings.lock().take() else { return };
         if self.shared.stop.is_cancelled() {
+            // Whoever stopped it found it being started, and left the rest to us.
+            process::ended(&self.shared);
             return;
         }
         process::start(&self.shared, settings);
     }
 
-    /// Adds a handler. It may be added at any time before the informer is stopped.
+    /// Adds a handler. It may be added at any time before the informer is stopped. It gets a task of its own, so this
+    /// needs a tokio runtime.
     pub fn add_event_handler(&self, handler: impl Handle<K>) -> Result<Registration<K>, InformerError> {
         self.add_event_handler_with(handler, ListenerOptions::new())
     }
@@ -174,10 +177,8 @@ impl<K: Resource + Send + Sync + 'static> SharedInformer<K> {
     /// Stops the informer. Handlers finish the call they are in, and no other follows.
     pub fn stop(&self) {
         self.shared.stop.cancel();
-        // One that was never started has nobody else to say so.
-        if self.shared.settings.lock().take().is_some() {
-            process::ended(&self.shared);
-        }
+        self.shared.settings.lock().take();
+        process::ended(&self.shared);
     }
 
     /// Stops the informer, and returns when every task of it has ended. May be called by many, at any time, but not by
@@ -218,5 +219,6 @@ impl<K> fmt::Debug for SharedInformer<K> {
 impl<K> Drop for Shared<K> {
     fn drop(&mut self) {
         self.stop.cancel();
+        self.fanout.get_mut().close(false);
     }
 }

@@ -1,15 +1,17 @@
 //! What ties the rooms together: deltas go to the store, and from there to the listeners.
 
 use std::collections::HashSet;
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Weak};
 
+use futures::FutureExt;
 use kube_core::Resource;
 use kube_wire::{DecodeError, ObjectKey};
 use tokio::time::Instant;
 
 use super::builder::{Settings, Transform};
 use super::{InformerStatus, Phase, Shared, Trouble};
-use crate::fanout::{Deleted, Event};
+use crate::fanout::{Deleted, Event, panic_message};
 use crate::queue::{Consumer, Delta, queue};
 use crate::reflector::Reflector;
 use crate::source::SourceError;
@@ -21,12 +23,18 @@ const BATCH: usize = 1_000;
 pub(super) fn start<K: Resource + Send + Sync + 'static>(shared: &Arc<Shared<K>>, settings: Settings<K>) {
     let (producer, consumer) = queue(settings.queue);
     let (errors, on_error) = (Arc::downgrade(shared), settings.on_error);
+    let watching = Arc::downgrade(shared);
     let reflector = Reflector::new(settings.source, settings.config, settings.seed).on_error(move |error| {
         if let Some(shared) = errors.upgrade() {
             shared.status.send_modify(|status| status.failed(error));
         }
         if let Some(hook) = &on_error {
             hook(error);
+        }
+    });
+    let reflector = reflector.on_watching(move || {
+        if let Some(shared) = watching.upgrade() {
+            shared.status.send_modify(|status| status.trouble = None);
         }
     });
     shared.fanout.lock().start_resync(Instant::now().into_std());
@@ -37,14 +45,19 @@ pub(super) fn start<K: Resource + Send + Sync + 'static>(shared: &Arc<Shared<K>>
     let processor = Processor { shared: Arc::downgrade(shared), consumer, transform: settings.transform };
     shared.tasks.spawn(async move {
         let shared = Weak::clone(&processor.shared);
-        tokio::select! {
+        let outcome = tokio::select! {
             biased;
-            () = stop.cancelled() => {}
-            () = processor.run() => {}
+            () = stop.cancelled() => Ok(()),
+            outcome = AssertUnwindSafe(processor.run()).catch_unwind() => outcome,
+        };
+        let Some(shared) = shared.upgrade() else { return };
+        if let Err(panic) = outcome {
+            // A transform or an index function panicked: nobody knows what the copy is worth now.
+            let error = SourceError::panicked(&panic_message(&*panic));
+            shared.status.send_modify(|status| status.failed(&error));
+            shared.stop.cancel();
         }
-        if let Some(shared) = shared.upgrade() {
-            ended(&shared);
-        }
+        ended(&shared);
     });
 }
 

@@ -48,6 +48,7 @@ pub struct Reflector<S> {
     source: S,
     machine: Machine,
     on_error: Option<ErrorHook>,
+    on_watching: Option<WatchingHook>,
 }
 
 /// Is told of everything that goes wrong while following.
@@ -60,10 +61,20 @@ impl std::fmt::Debug for ErrorHook {
     }
 }
 
+/// Is told when a watch has been opened: what was wrong is over.
+#[derive(Clone)]
+struct WatchingHook(Arc<dyn Fn() + Send + Sync>);
+
+impl std::fmt::Debug for WatchingHook {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("WatchingHook")
+    }
+}
+
 impl<S> Reflector<S> {
     /// Follows what a source has. The seed makes waits and time-outs repeatable.
     pub fn new(source: S, config: Config, seed: u64) -> Self {
-        Self { source, machine: Machine::new(config, seed), on_error: None }
+        Self { source, machine: Machine::new(config, seed), on_error: None, on_watching: None }
     }
 
     /// Calls a function with everything that goes wrong: failed requests, errors inside watches, broken
@@ -71,6 +82,13 @@ impl<S> Reflector<S> {
     #[must_use]
     pub fn on_error(mut self, hook: impl Fn(&SourceError) + Send + Sync + 'static) -> Self {
         self.on_error = Some(ErrorHook(Arc::new(hook)));
+        self
+    }
+
+    /// Calls a function whenever a watch has been opened: what was wrong before is over.
+    #[must_use]
+    pub fn on_watching(mut self, hook: impl Fn() + Send + Sync + 'static) -> Self {
+        self.on_watching = Some(WatchingHook(Arc::new(hook)));
         self
     }
 
@@ -153,7 +171,7 @@ impl<S> Reflector<S> {
         S: ListWatch<K>,
     {
         let patience = self.machine.list_silence();
-        let silent = || SourceError::silent("the list", patience);
+        let silent = || SourceError::silent("the list");
         let opened = tokio::time::timeout(patience, self.source.list(request)).await;
         let mut parts = opened.map_err(|_| silent())??;
         while let Some(part) = tokio::time::timeout(patience, parts.next()).await.map_err(|_| silent())? {
@@ -199,13 +217,26 @@ impl<S> Reflector<S> {
                 self.report(&error);
                 return Ok(WatchEnd::Refused(error.failure));
             }
-            Err(_) => return Ok(WatchEnd::Overdue),
+            Err(_) => {
+                self.report(&SourceError::silent("the watch's answer"));
+                return Ok(WatchEnd::Overdue);
+            }
         };
         self.machine.watch_opened(now());
+        if let (Some(WatchingHook(hook)), false) = (&self.on_watching, request.initial_events) {
+            hook();
+        }
+        let mut complete = !request.initial_events;
         loop {
             let Ok(part) = tokio::time::timeout_at(self.deadline(), parts.next()).await else {
+                // A watch may be quiet; initial events that stop are wrong.
+                if !complete {
+                    self.report(&SourceError::silent("the end of the initial events"));
+                }
                 return Ok(WatchEnd::Overdue);
             };
+            complete |=
+                matches!(&part, Some(Ok(WatchPart::Event(Event::Bookmark { initial_events_end: true, .. }))));
             match part {
                 None => return Ok(WatchEnd::Closed),
                 Some(Err(error)) => {
@@ -343,12 +374,12 @@ fn now() -> std::time::Instant {
 }
 
 impl SourceError {
-    fn silent(what: &str, patience: std::time::Duration) -> Self {
+    fn silent(what: &str) -> Self {
         Self {
             failure: Failure::Other,
             code: 0,
             reason: String::new(),
-            message: format!("nothing of {what} arrived for {} s", patience.as_secs()),
+            message: format!("{what} did not come in time"),
             garbled: false,
         }
     }

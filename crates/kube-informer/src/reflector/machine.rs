@@ -73,7 +73,7 @@ pub enum EventVerdict {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BookmarkVerdict {
-    /// Nothing yet: the initial events are not complete.
+    /// Nothing: the initial events are not complete, or it names no version.
     Ignore,
     /// The copy is current up to this version.
     Progress {
@@ -283,9 +283,13 @@ impl Machine {
                 return BookmarkVerdict::Ignore;
             }
             watching.initial = false;
+            watching.from.clone_from(&resource_version);
             self.version_unavailable = false;
             self.version.clone_from(&resource_version);
             return BookmarkVerdict::Complete { resource_version };
+        }
+        if resource_version.is_empty() {
+            return BookmarkVerdict::Ignore;
         }
         self.version.clone_from(&resource_version);
         BookmarkVerdict::Progress { resource_version }

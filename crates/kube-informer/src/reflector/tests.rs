@@ -205,9 +205,10 @@ fn initial_events_are_asked_for_first_and_their_end_starts_the_copy() {
     assert_eq!(run.machine.bookmark("9", true, run.now), end);
     assert_eq!(run.machine.resource_version(), "9");
     assert_eq!(run.event("10"), EventVerdict::Apply, "the same stream goes on");
+    assert_eq!(run.machine.event(true, "11", run.now), EventVerdict::Apply);
     run.end(&WatchEnd::Closed);
     let watch = run.watch();
-    assert_eq!((watch.resource_version.as_str(), watch.initial_events), ("10", false));
+    assert_eq!((watch.resource_version.as_str(), watch.initial_events), ("11", false));
 }
 
 #[test]
@@ -310,6 +311,30 @@ fn a_watch_that_ends_in_good_order_goes_on_at_once_from_the_last_version() {
     let (waited, step) = run.next();
     assert_eq!(waited, Duration::ZERO);
     assert!(matches!(step, Step::Watch(WatchRequest { resource_version, .. }) if resource_version == "15"));
+}
+
+#[test]
+fn an_object_added_right_after_the_initial_events_is_not_asked_for_again() {
+    let mut run = Run::new(Config::default());
+    run.watch();
+    run.machine.bookmark("9", true, run.now);
+    run.machine.event(true, "10", run.now);
+    assert_eq!(run.machine.resource_version(), "10");
+}
+
+#[test]
+fn a_bookmark_without_a_version_says_nothing() {
+    let mut run = Run::synced("10");
+    assert_eq!(run.machine.bookmark("", false, run.now), BookmarkVerdict::Ignore);
+    assert_eq!(run.machine.resource_version(), "10");
+}
+
+#[test]
+fn a_server_cannot_silence_a_client_for_ever() {
+    let mut run = Run::synced("10");
+    run.end(&WatchEnd::Refused(Failure::TooManyRequests { retry_after: Some(Duration::from_secs(1 << 40)) }));
+    let (waited, _) = run.next();
+    assert!(waited <= Duration::from_secs(5 * 60), "{waited:?}");
 }
 
 #[test]

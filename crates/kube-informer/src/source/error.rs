@@ -33,6 +33,13 @@ impl SourceError {
         Self { failure, code: 0, reason: String::new(), message: full_message(error), garbled: false }
     }
 
+    /// A function that the user gave panicked.
+    pub(crate) fn panicked(message: &str) -> Self {
+        let message =
+            format!("a transform or index function panicked, and the informer has stopped: {message}");
+        Self { failure: Failure::Other, code: 0, reason: String::new(), message, garbled: false }
+    }
+
     /// What arrived makes no sense.
     pub(crate) fn garbled(why: impl std::fmt::Display) -> Self {
         let message = format!("the server's answer makes no sense: {why}");
@@ -60,7 +67,7 @@ pub(crate) fn watch_failure(status: &kube_wire::WatchStatus) -> Failure {
         message: status.message.clone(),
         details: Details::default(),
     };
-    status_object.failure(status.code, None)
+    status_object.failure(status.code, status.retry_after_seconds)
 }
 
 #[derive(Default, Deserialize)]

@@ -388,9 +388,13 @@ async fn an_informer_that_nobody_holds_stops_by_itself() {
     let server = server().await;
     let before = tokio::runtime::Handle::current().metrics().num_alive_tasks();
     let informer = informer(&server);
+    let registration = informer.add_event_handler(|_: Event<ConfigMap>| {}).unwrap();
+    let mut subscription = informer.subscribe().unwrap();
     informer.start();
     assert!(informer.synced().await);
     drop(informer);
+    registration.ended().await;
+    assert!(subscription.next().await.is_none());
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(tokio::runtime::Handle::current().metrics().num_alive_tasks(), before);
 }
@@ -425,6 +429,36 @@ async fn a_transform_runs_once_for_each_object_and_before_anybody_sees_it() {
     assert!(informer.synced().await);
     assert_eq!(calls.load(Ordering::Relaxed), 5);
     assert!(informer.store().list().iter().all(|object| object.data.is_none()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_transform_that_panics_stops_the_informer_and_says_why() {
+    let server = server().await;
+    write(&server, "a", 1);
+    let informer = SharedInformer::builder(KubeSource::<ConfigMap>::all(server.in_process_client(), &()))
+        .transform(|_| panic!("on purpose"))
+        .build();
+    let registration = informer.add_event_handler(|_: Event<ConfigMap>| {}).unwrap();
+    informer.start();
+    assert!(!informer.synced().await);
+    let trouble = informer.status().trouble.unwrap();
+    assert!(trouble.error.message.contains("on purpose"), "{}", trouble.error);
+    registration.ended().await;
+    informer.shutdown().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn trouble_is_over_when_a_watch_is_open_again_though_nothing_happens() {
+    let server = server().await;
+    let informer = informer(&server);
+    informer.start();
+    assert!(informer.synced().await);
+    let fault = server.inject(Fault::reply(503).on(Verb::Watch));
+    server.stop_watches();
+    let mut status = informer.watch_status();
+    status.wait_for(|status| status.trouble.is_some()).await.unwrap();
+    fault.remove();
+    status.wait_for(|status| status.trouble.is_none()).await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
