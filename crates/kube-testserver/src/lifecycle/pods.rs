@@ -30,7 +30,9 @@ pub(super) async fn terminate(cluster: Arc<Cluster>) {
             };
         }
         let now = cluster.clock.now();
-        let over: Vec<_> = stopping.extract_if(.., |_, (ends, _)| *ends <= now).collect();
+        let (over, still): (BTreeMap<_, _>, _) =
+            stopping.into_iter().partition(|(_, (ends, _))| *ends <= now);
+        stopping = still;
         for ((namespace, name), (_, uid)) in over {
             let at_once =
                 DeleteOptions { grace_period_seconds: Some(0), uid: Some(uid), ..DeleteOptions::default() };
