@@ -1,4 +1,4 @@
-//! The project's own commands: `cargo xtask test`, `cargo xtask bench`, `cargo xtask schema`.
+//! The project's own commands: `cargo xtask test`, `bench`, `schema`, `deny`.
 
 mod step;
 
@@ -41,10 +41,7 @@ fn main() -> ExitCode {
         Command::Test => test(),
         Command::Bench { arguments } => bench(arguments),
         Command::Schema { check } => schema(check),
-        Command::Deny => step::run(&Step::cargo(
-            "licences, bans, versions",
-            &["deny", "check", "licenses", "bans", "sources"],
-        )),
+        Command::Deny => step::run(&deny()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -56,14 +53,27 @@ fn main() -> ExitCode {
 }
 
 fn test() -> Result<(), Failed> {
-    step::run_all(&[
+    let mut steps = vec![
         Step::cargo("format", &["fmt", "--all", "--check"]),
         Step::cargo("clippy", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]),
         Step::cargo("tests and doc tests", &["test", "--workspace"]),
         Step::cargo("docs", &["doc", "--workspace", "--no-deps", "--quiet"])
             .env("RUSTDOCFLAGS", "-D warnings"),
         Step::cargo("the benchmark runs", &["run", "--quiet", "--package", "bench", "--", "--quick"]),
-    ])
+    ];
+    if step::works(&Step::cargo("cargo-deny", &["deny", "--version"])) {
+        steps.push(deny());
+    } else {
+        step::say("licences, bans and versions are not checked: cargo-deny is not installed");
+    }
+    step::run_all(&steps)
+}
+
+fn deny() -> Step {
+    Step::cargo(
+        "licences, bans, versions",
+        &["deny", "--log-level", "error", "check", "licenses", "bans", "sources"],
+    )
 }
 
 fn bench(mut arguments: Vec<String>) -> Result<(), Failed> {

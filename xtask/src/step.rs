@@ -93,6 +93,12 @@ pub(crate) fn run(step: &Step) -> Result<(), Failed> {
     Err(Failed(format!("{} failed; to see it again: {command}", step.name)))
 }
 
+/// Whether a command can be run at all; what it prints is dropped.
+pub(crate) fn works(step: &Step) -> bool {
+    let status = step.command().stdout(Stdio::null()).stderr(Stdio::null()).status();
+    status.is_ok_and(|status| status.success())
+}
+
 /// Runs one step and returns what it prints.
 pub(crate) fn output(step: &Step) -> Result<Vec<u8>, Failed> {
     let output =

@@ -6,8 +6,10 @@ use clap::Args;
 use futures::StreamExt;
 use futures::stream::SelectAll;
 use kube_client::Client;
-use kube_client::api::{Api, DynamicObject, WatchEvent, WatchParams};
-use kube_client::core::{ApiResource, GroupVersionKind};
+use kube_client::core::{ApiResource, DynamicObject, GroupVersionKind};
+use kube_informer::SharedInformer;
+use kube_informer::fanout::Event;
+use kube_informer::source::KubeSource;
 use kube_testserver::TestServer;
 use serde_json::Value;
 
@@ -50,7 +52,7 @@ pub(crate) async fn run(arguments: DemoArguments) -> Result<(), Box<dyn std::err
         }
     };
     let outcome = tokio::select! {
-        outcome = show(client) => outcome,
+        () = show(client) => Ok(()),
         outcome = change(world) => outcome,
         () = end => Ok(()),
         () = stop_signal() => Ok(()),
@@ -69,34 +71,36 @@ async fn change(mut world: World) -> Result<(), kube_client::Error> {
 }
 
 /// Prints what happens to all shown kinds.
-async fn show(client: Client) -> Result<(), kube_client::Error> {
-    let mut events = SelectAll::new();
+async fn show(client: Client) {
+    let (mut informers, mut events) = (Vec::new(), SelectAll::new());
     for (group, version, kind) in SHOWN {
         let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
-        let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
-        events.push(api.watch(&WatchParams::default(), "0").await?.boxed());
+        let informer = SharedInformer::<DynamicObject>::new(KubeSource::all(client.clone(), &resource));
+        // One that has just been made is not stopped, so it can be subscribed to.
+        if let Ok(subscription) = informer.subscribe() {
+            events.push(subscription.map(move |event| (resource.clone(), event)));
+        }
+        informer.start();
+        informers.push(informer);
     }
-    while let Some(event) = events.next().await {
-        match event? {
-            WatchEvent::Added(object) => line("ADDED", &object),
-            WatchEvent::Modified(object) => line("MODIFIED", &object),
-            WatchEvent::Deleted(object) => line("DELETED", &object),
-            WatchEvent::Bookmark(_) => {}
-            WatchEvent::Error(error) => paint::event("ERROR", "", "", &error.message),
+    while let Some((resource, event)) = events.next().await {
+        match event {
+            Event::Added { object, .. } => line("ADDED", &resource, &object),
+            Event::Updated { new, .. } => line("MODIFIED", &resource, &new),
+            Event::Deleted(gone) => line("DELETED", &resource, gone.object()),
+            _ => {}
         }
     }
-    Ok(())
 }
 
-fn line(kind: &str, object: &DynamicObject) {
-    let types = object.types.clone().unwrap_or_default();
+fn line(kind: &str, resource: &ApiResource, object: &DynamicObject) {
     let name = object.metadata.name.as_deref().unwrap_or("");
     let full_name = match &object.metadata.namespace {
         Some(namespace) => format!("{namespace}/{name}"),
         None => name.to_owned(),
     };
-    let detail = if kind == "DELETED" { String::new() } else { detail(&types.kind, &object.data) };
-    paint::event(kind, &format!("{} {}", types.api_version, types.kind), &full_name, &detail);
+    let detail = if kind == "DELETED" { String::new() } else { detail(&resource.kind, &object.data) };
+    paint::event(kind, &format!("{} {}", resource.api_version, resource.kind), &full_name, &detail);
 }
 
 /// What is worth knowing about an object of a kind, in a few words.
@@ -115,7 +119,7 @@ fn detail(kind: &str, data: &Value) -> String {
         "Namespace" => text("/status/phase"),
         "ConfigMap" => {
             let keys = data.get("data").and_then(Value::as_object).map_or(0, serde_json::Map::len);
-            format!("{keys} keys")
+            format!("{keys} key{}", if keys == 1 { "" } else { "s" })
         }
         _ => String::new(),
     }

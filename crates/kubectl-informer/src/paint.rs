@@ -28,8 +28,10 @@ pub(crate) fn note(text: &str) {
 
 /// A line of the answer.
 pub(crate) fn say(line: &str) {
-    // A reader that has gone away (`| head`) is not an error.
-    let _ = writeln!(std::io::stdout(), "{}", line.trim_end());
+    if writeln!(std::io::stdout(), "{}", line.trim_end()).is_err() {
+        // The reader has gone away (`| head`): there is nobody left to tell, and that is not an error.
+        std::process::exit(0);
+    }
 }
 
 /// The one line that says what went wrong.

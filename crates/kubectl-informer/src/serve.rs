@@ -50,11 +50,13 @@ pub(crate) async fn run(arguments: ServeArguments) -> Result<(), Box<dyn std::er
         let count = seed(&server, path)?;
         paint::say(&format!("{count} objects from {}", path.display()));
     }
+    if let Some(path) = &arguments.kubeconfig_out {
+        std::fs::write(path, server.kubeconfig())
+            .map_err(|source| ServeError::Write { path: path.clone(), source })?;
+    }
     paint::say(&format!("a Kubernetes API server listens on {}", server.url()));
     match &arguments.kubeconfig_out {
         Some(path) => {
-            std::fs::write(path, server.kubeconfig())
-                .map_err(|source| ServeError::Write { path: path.clone(), source })?;
             paint::say(&format!("  export KUBECONFIG={}", path.display()));
             paint::say("  kubectl get namespaces");
         }

@@ -88,14 +88,15 @@ impl<K: Resource + Send + Sync + 'static> Processor<K> {
                 return;
             };
             tokio::select! {
-                batch = self.consumer.pop_batch(BATCH) => {
-                    let (Some(batch), Some(shared)) = (batch, self.shared.upgrade()) else { return };
-                    self.process(&shared, batch);
-                }
+                biased;
                 () = until(resync) => {
                     let Some(shared) = self.shared.upgrade() else { return };
                     let mut fanout = shared.fanout.lock();
                     fanout.tell_again(Instant::now().into_std(), &shared.store.snapshot());
+                }
+                batch = self.consumer.pop_batch(BATCH) => {
+                    let (Some(batch), Some(shared)) = (batch, self.shared.upgrade()) else { return };
+                    self.process(&shared, batch);
                 }
             }
         }

@@ -100,6 +100,7 @@ impl<S> Reflector<S> {
     {
         // Whatever it is doing then, it stops: all of it may be dropped half-way.
         tokio::select! {
+            biased;
             () = stop.cancelled() => {}
             Closed = self.follow(&queue) => {}
         }

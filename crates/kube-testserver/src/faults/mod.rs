@@ -98,7 +98,7 @@ impl Fault {
 
     /// 429 with `Retry-After` (whole seconds, rounded up).
     pub fn too_many_requests(retry_after: Duration) -> Self {
-        let seconds = retry_after.as_secs() + u64::from(retry_after.subsec_nanos() > 0);
+        let seconds = retry_after.as_secs().saturating_add(u64::from(retry_after.subsec_nanos() > 0));
         Self::new(Effect::TooManyRequests(u32::try_from(seconds).unwrap_or(u32::MAX)))
     }
 
@@ -158,9 +158,10 @@ impl Fault {
         self
     }
 
-    /// Only this resource, by plural name: `pods`, `deployments.apps`.
-    pub fn resource(mut self, plural: impl Into<String>) -> Self {
-        self.resource = Some(plural.into());
+    /// Only this resource, by any of its names: `pods`, `pod`, `po`, `Pod`; with its group if need be:
+    /// `deployments.apps`.
+    pub fn resource(mut self, name: impl Into<String>) -> Self {
+        self.resource = Some(name.into());
         self
     }
 
@@ -209,8 +210,8 @@ impl Fault {
 
     fn matches(&self, request: &Subject<'_>) -> bool {
         let resource = |wanted: &String| match wanted.split_once('.') {
-            Some((plural, group)) => plural == request.plural && group == request.group,
-            None => wanted == request.plural,
+            Some((name, group)) => group == request.group && request.is_called(name),
+            None => request.is_called(wanted),
         };
         self.effect.concerns(request.verb)
             && (self.verbs.is_empty() || self.verbs.contains(&request.verb))
@@ -226,8 +227,16 @@ pub(crate) struct Subject<'a> {
     pub(crate) verb: Verb,
     pub(crate) group: &'a str,
     pub(crate) plural: &'a str,
+    /// What else the resource is called: its kind, its singular and its short names.
+    pub(crate) other_names: &'a [Box<str>],
     pub(crate) namespace: &'a str,
     pub(crate) name: &'a str,
+}
+
+impl Subject<'_> {
+    fn is_called(&self, name: &str) -> bool {
+        self.plural == name || self.other_names.iter().any(|other| **other == *name)
+    }
 }
 
 /// A fault at work; dropping the handle leaves it there.
@@ -272,6 +281,10 @@ impl Faults {
         InjectedFault { active, all: Arc::downgrade(self) }
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.active.lock().is_empty()
+    }
+
     pub(crate) fn clear(&self) {
         self.active.lock().clear();
     }
@@ -301,7 +314,7 @@ mod tests {
     use super::*;
 
     fn list(plural: &str) -> Subject<'_> {
-        Subject { verb: Verb::List, group: "apps", plural, namespace: "a", name: "" }
+        Subject { verb: Verb::List, group: "apps", plural, other_names: &[], namespace: "a", name: "" }
     }
 
     #[test]

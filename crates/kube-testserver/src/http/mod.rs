@@ -66,7 +66,7 @@ where
 
     let outcome = match (user, route) {
         (Err(error), _) => Ok(reply::error(&error)),
-        (Ok(user), Route::Other(segments)) => Ok(other(cluster, &head, &query, &user, &segments)),
+        (Ok(user), Route::Other(segments)) => Ok(other(cluster, &head, &query, &user, &segments).await),
         (Ok(user), Route::Resource(path)) => {
             let asked = Asked { method: &head.method, headers, query, path, verb, user };
             resource(cluster, asked, body, cut).await
@@ -109,16 +109,21 @@ where
         Err(Unserved::NoSuchPath) => return Ok(reply::text(404, "404 page not found\n")),
         Err(Unserved::Refused(error)) => return Ok(reply::error(&error)),
     };
-    let mut plan = cluster.faults.plan(
-        &Subject {
-            verb,
-            group: &resource.group,
-            plural: &resource.plural,
-            namespace: &asked.path.namespace,
-            name: &asked.path.name,
-        },
-        &cluster.fault_random,
-    );
+    let mut plan = if cluster.faults.is_empty() {
+        Plan::default()
+    } else {
+        cluster.faults.plan(
+            &Subject {
+                verb,
+                group: &resource.group,
+                plural: &resource.plural,
+                other_names: &resource.other_names(),
+                namespace: &asked.path.namespace,
+                name: &asked.path.name,
+            },
+            &cluster.fault_random,
+        )
+    };
     if !plan.delay.is_zero() {
         tokio::time::sleep(plan.delay).await;
     }
@@ -199,7 +204,7 @@ where
     })
 }
 
-fn other(
+async fn other(
     cluster: &Arc<Cluster>,
     head: &http::request::Parts,
     query: &Query,
@@ -212,7 +217,9 @@ fn other(
         return reply::error(&error);
     }
     let words: Vec<&str> = segments.iter().map(String::as_str).collect();
-    discovery::answer(cluster, &head.method, &words, query, &accepted(&head.headers))
+    let response = discovery::answer(cluster, &head.method, &words, query, &accepted(&head.headers));
+    let gzip = header_text(&head.headers, header::ACCEPT_ENCODING.as_str()).is_some_and(reply::takes_gzip);
+    if gzip { reply::compressed(response).await } else { response }
 }
 
 fn authorize(cluster: &Cluster, asked: &Asked<'_>, verb: Verb) -> Result<(), ApiError> {

@@ -176,7 +176,10 @@ fn number(query: &Query, name: &str) -> Result<Option<i64>, ApiError> {
     match query.get(name) {
         None | Some("") => Ok(None),
         Some(text) => text.parse().map(Some).map_err(|_| {
-            ApiError::bad_request(format!("strconv.ParseInt: parsing \"{text}\": invalid syntax"))
+            let digits = text.strip_prefix('-').unwrap_or(text);
+            let number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+            let why = if number { "value out of range" } else { "invalid syntax" };
+            ApiError::bad_request(format!("strconv.ParseInt: parsing \"{text}\": {why}"))
         }),
     }
 }

@@ -7,6 +7,8 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use http::header::{self, HeaderValue};
 use http::{Response, StatusCode};
+use http_body::Body as _;
+use http_body_util::BodyExt;
 use serde_json::Value;
 
 use super::body::Body;
@@ -78,6 +80,26 @@ pub(crate) fn chunks(
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     headers.insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
+    response
+}
+
+/// Compresses an answer that is all there, if it is worth it.
+pub(crate) async fn compressed(response: Response<Body>) -> Response<Body> {
+    let (head, body) = response.into_parts();
+    let size = body.size_hint().exact().and_then(|size| usize::try_from(size).ok()).unwrap_or(0);
+    if size <= GZIP_ABOVE_BYTES {
+        return Response::from_parts(head, body);
+    }
+    // A body that is all there does not break.
+    let bytes = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+    let mut response = chunks(head.status.as_u16(), true, size, std::iter::once(bytes));
+    for (name, value) in &head.headers {
+        response.headers_mut().append(name, value.clone());
+    }
+    // The type was there before, and may be another one.
+    if let Some(content_type) = head.headers.get(header::CONTENT_TYPE) {
+        response.headers_mut().insert(header::CONTENT_TYPE, content_type.clone());
+    }
     response
 }
 

@@ -146,6 +146,11 @@ impl Resource {
         About { group: &self.group, plural: &self.plural, kind: &self.kind }
     }
 
+    /// The kind, the singular and the short names.
+    pub(crate) fn other_names(&self) -> Vec<Box<str>> {
+        [&self.kind, &self.singular].into_iter().chain(&self.short_names).cloned().collect()
+    }
+
     pub(crate) fn subresource(&self, name: &str) -> Option<&Subresource> {
         self.subresources.iter().find(|sub| *sub.name == *name)
     }

@@ -28,6 +28,7 @@ pub(crate) fn start(cluster: &Arc<Cluster>, tasks: &TaskTracker, stop: &Cancella
 
 async fn until_stopped(stop: CancellationToken, work: impl Future<Output = ()>) {
     tokio::select! {
+        biased;
         () = stop.cancelled() => {}
         () = work => {}
     }

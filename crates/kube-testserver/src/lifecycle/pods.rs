@@ -42,6 +42,7 @@ pub(super) async fn terminate(cluster: Arc<Cluster>) {
         let next = stopping.values().map(|(ends, _)| ends).min().map(|ends| ends.duration_since(now));
         let wait = next.and_then(|wait| wait.try_into().ok());
         tokio::select! {
+            biased;
             changed = changes.changed() => if changed.is_err() { return },
             () = tokio::time::sleep(wait.unwrap_or_default()), if wait.is_some() => {}
         }

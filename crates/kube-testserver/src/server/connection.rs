@@ -23,6 +23,7 @@ pub(super) async fn accept(
 ) {
     loop {
         let accepted = tokio::select! {
+            biased;
             () = stop.cancelled() => return,
             accepted = listener.accept() => accepted,
         };
@@ -60,6 +61,7 @@ async fn serve(cluster: Arc<Cluster>, stream: TcpStream, cut: CancellationToken)
         .header_read_timeout(None)
         .serve_connection(TokioIo::new(stream), service);
     tokio::select! {
+        biased;
         () = cut.cancelled() => {}
         ended = connection => {
             if let Err(error) = ended {

@@ -41,7 +41,10 @@ pub enum SeedError {
         document: usize,
     },
     /// The server does not know the kind.
-    #[error("the server does not know {kind} in {api_version}; create its CustomResourceDefinition first")]
+    #[error(
+        "the server does not know the kind {kind:?} in {api_version}; kinds are written like Pod, and custom ones \
+         need their CustomResourceDefinition first"
+    )]
     UnknownKind {
         /// For example `example.com/v1`.
         api_version: String,
@@ -242,8 +245,13 @@ fn parse(yaml: &str) -> Result<Vec<Value>, SeedError> {
         },
     };
     let documents: Vec<Value> = serde_saphyr::from_multiple_with_options(yaml, options)
-        .map_err(|error| SeedError::Yaml(error.to_string()))?;
+        .map_err(|error| SeedError::Yaml(one_line(&error.without_snippet().to_string())))?;
     Ok(documents)
+}
+
+/// Errors are one line, whatever their source makes of them.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn find(cluster: &Cluster, api_version: &str, kind: &str) -> Result<Arc<Resource>, SeedError> {

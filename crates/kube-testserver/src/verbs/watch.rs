@@ -239,8 +239,8 @@ impl Watch {
     async fn wait(&mut self) -> Option<Bytes> {
         let last_bookmark = self.last_bookmark.unwrap_or(self.deadline);
         tokio::select! {
-            // The sender lives in the store, so this never fails.
-            _ = self.receiver.changed() => return None,
+            // Time before changes: where there are always changes, bookmarks would never come.
+            biased;
             () = self.slot.end.cancelled() => return None,
             () = tokio::time::sleep_until(self.deadline) => {
                 self.done = true;
@@ -252,6 +252,8 @@ impl Watch {
             () = tokio::time::sleep_until(self.next_bookmark), if self.bookmarks => {
                 self.next_bookmark = Instant::now() + self.cluster.options.bookmark_interval.min(MAX_TIMEOUT);
             }
+            // The sender lives in the store, so this never fails.
+            _ = self.receiver.changed() => return None,
         }
         // Catch up first: a bookmark says that everything before it has been sent.
         let mut out = Vec::new();

@@ -1,16 +1,19 @@
 //! What went wrong once.
 
+use std::io::Read;
+use std::time::Duration;
+
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::Method;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_client::api::{Api, PostParams, WatchParams};
-use kube_testserver::{SeedError, TestServer};
+use kube_testserver::{Fault, SeedError, TestServer};
 use serde_json::{Value, json};
 
 use crate::support::{
-    Follower, config_map, config_maps, create_all, definition, get, get_json, send_json, start,
-    start_with_client,
+    Follower, answer, config_map, config_maps, create_all, definition, get, get_json, get_with, send_json,
+    start, start_with_client,
 };
 
 /// A continue token as the server makes them.
@@ -163,4 +166,33 @@ async fn numbers_that_go_would_not_read_are_not_versions() {
         let message = found.json()["message"].as_str().unwrap().to_owned();
         assert!(message.ends_with(why), "{message}");
     }
+}
+
+#[tokio::test]
+async fn large_answers_of_every_kind_are_compressed_when_asked() {
+    let (_server, client) = start_with_client().await;
+    for path in ["/openapi/v2", "/openapi/v3/api/v1"] {
+        let plain = get(&client, path).await;
+        let packed = answer(&client, get_with(path, &[("accept-encoding", "gzip")])).await;
+        assert_eq!(
+            (plain.header("content-encoding"), packed.header("content-encoding")),
+            ("", "gzip"),
+            "{path}"
+        );
+        let mut text = Vec::new();
+        flate2::read::GzDecoder::new(&packed.body[..]).read_to_end(&mut text).unwrap();
+        assert_eq!(text, plain.body);
+    }
+}
+
+#[tokio::test]
+async fn a_fault_finds_its_resource_by_any_of_its_names() {
+    let (server, client) = start_with_client().await;
+    for name in ["configmaps", "configmap", "cm", "ConfigMap"] {
+        let fault = server.inject(Fault::reply(503).resource(name).times(1));
+        assert_eq!(get(&client, "/api/v1/configmaps").await.code, 503, "{name}");
+        assert_eq!((fault.hits(), get(&client, "/api/v1/configmaps").await.code.as_u16()), (1, 200));
+    }
+    server.inject(Fault::too_many_requests(Duration::MAX).resource("deploy.apps").times(1));
+    assert_eq!(get(&client, "/apis/apps/v1/deployments").await.code, 429);
 }
