@@ -67,7 +67,8 @@ async fn seeds_that_cannot_be_say_why() {
         server.seed("{apiVersion: example.com/v1, kind: Unicorn, metadata: {name: x}}").unwrap_err();
     assert_eq!(
         unknown.to_string(),
-        "the server does not know Unicorn in example.com/v1; create its CustomResourceDefinition first"
+        "the server does not know the kind \"Unicorn\" in example.com/v1; kinds are written like Pod, and custom ones \
+         need their CustomResourceDefinition first"
     );
     let refused = server.seed("{apiVersion: v1, kind: ConfigMap, metadata: {name: Not_A_Name}}").unwrap_err();
     match refused {
