@@ -26,8 +26,10 @@
 //!
 //! A [`SharedInformer`] is made of parts that can be used by themselves: a [`source`] lists and watches one kind, the
 //! [`reflector`] follows it by client-go's rules and feeds a [`queue`], the [`store`] keeps the copy, and the
-//! [`fanout`] tells the listeners. A [`lister`] reads the copy the way controllers do. Factories are still to come.
+//! [`fanout`] tells the listeners. A [`lister`] reads the copy the way controllers do, and a
+//! [`factory`] makes one informer for each type.
 
+pub mod factory;
 pub mod fanout;
 pub mod informer;
 pub mod lister;
@@ -36,6 +38,7 @@ pub mod reflector;
 pub mod source;
 pub mod store;
 
+pub use factory::SharedInformerFactory;
 pub use fanout::EventHandler;
 pub use informer::SharedInformer;
 pub use store::Object;

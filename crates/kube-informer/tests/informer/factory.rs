@@ -1,0 +1,136 @@
+//! Factories: one informer for each type, started and stopped together.
+
+use std::time::Duration;
+
+use futures::StreamExt;
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
+use kube_core::Selector;
+use kube_informer::factory::{FactoryError, SharedInformerFactory};
+use kube_informer::fanout::Event;
+use kube_testserver::{Fault, Rule, TestServer, Verb};
+
+use crate::{PATIENCE, server, write};
+
+fn watches_of(server: &TestServer, resource: &str) -> usize {
+    let is_watch = |verb: Option<Verb>| verb == Some(Verb::Watch);
+    server.requests().iter().filter(|request| is_watch(request.verb) && request.resource == resource).count()
+}
+
+#[tokio::test(start_paused = true)]
+async fn everybody_who_asks_for_a_type_shares_one_informer_and_one_watch() {
+    let server = server().await;
+    write(&server, "a", 1);
+    let factory = SharedInformerFactory::new(server.in_process_client());
+    let (one, two) = (factory.of::<ConfigMap>().unwrap(), factory.clone().of::<ConfigMap>().unwrap());
+    factory.start();
+    factory.wait_for_cache_sync().await.unwrap();
+    let (first, second) =
+        (one.store().get("default", "a").unwrap(), two.store().get("default", "a").unwrap());
+    assert!(first.is_same(&second));
+    assert_eq!(watches_of(&server, "configmaps"), 1);
+    let configs = factory.lister::<ConfigMap>().unwrap();
+    assert_eq!(configs.namespaced("default").list(&Selector::default()).len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn start_may_be_called_again_for_types_that_were_asked_for_later() {
+    let server = server().await;
+    let factory = SharedInformerFactory::new(server.in_process_client());
+    factory.wait_for_cache_sync().await.expect("nothing to wait for");
+    factory.of::<ConfigMap>().unwrap();
+    factory.start();
+    factory.start();
+    factory.wait_for_cache_sync().await.unwrap();
+    let later = factory.of::<Deployment>().unwrap();
+    assert!(!later.has_synced());
+    factory.start();
+    factory.wait_for_cache_sync().await.unwrap();
+    assert_eq!((watches_of(&server, "configmaps"), watches_of(&server, "deployments")), (1, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_sync_is_named_with_the_cause_and_does_not_hold_up_the_rest() {
+    let server = server().await;
+    server.access().add_user("t", "alice", ["devs"]);
+    server.access().set_rules([Rule::deny().resources(["secrets"]), Rule::allow()]);
+    let factory = SharedInformerFactory::new(server.in_process_client_with_token("t"));
+    let (secrets, configs) = (factory.of::<Secret>().unwrap(), factory.of::<ConfigMap>().unwrap());
+    factory.start();
+    let error = factory.wait_for_cache_sync().await.unwrap_err();
+    let FactoryError::NotSynced(failed) = &error else { panic!("{error}") };
+    assert_eq!(failed.len(), 1);
+    assert_eq!((failed[0].resource.as_str(), failed[0].cause.as_ref().unwrap().code), ("secrets", 403));
+    assert!(
+        error.to_string().starts_with("cannot sync secrets: secrets is forbidden: User \"alice\""),
+        "{error}"
+    );
+    assert!(configs.has_synced());
+    server.access().set_rules([]);
+    assert!(tokio::time::timeout(PATIENCE, secrets.synced()).await.unwrap(), "it goes on trying");
+    factory.wait_for_cache_sync().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn passing_trouble_is_waited_out() {
+    let server = server().await;
+    server.inject(Fault::reply(503).times(5));
+    let factory = SharedInformerFactory::new(server.in_process_client());
+    factory.of::<ConfigMap>().unwrap();
+    factory.start();
+    factory.wait_for_cache_sync().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn namespace_tweak_and_resync_are_those_of_the_factory() {
+    let server = server().await;
+    for (namespace, label) in [("a", "web"), ("a", "db"), ("b", "web")] {
+        let metadata = format!("{{name: {label}, namespace: {namespace}, labels: {{app: {label}}}}}");
+        server.seed(&format!("{{apiVersion: v1, kind: ConfigMap, metadata: {metadata}}}")).unwrap();
+    }
+    let factory = SharedInformerFactory::builder(server.in_process_client())
+        .namespace("a")
+        .tweak(|tweak| tweak.label_selector = "app=web".to_owned())
+        .default_resync(Duration::from_secs(10))
+        .resync_of::<Secret>(Duration::ZERO)
+        .build();
+    let configs = factory.of::<ConfigMap>().unwrap();
+    let mut events = configs.subscribe().unwrap();
+    factory.start();
+    factory.wait_for_cache_sync().await.unwrap();
+    let keys: Vec<String> = configs.store().list().iter().map(|object| object.key().to_owned()).collect();
+    assert_eq!(keys, ["a/web"]);
+    assert!(matches!(events.next().await.unwrap(), Event::Added { .. }));
+    assert!(matches!(events.next().await.unwrap(), Event::Updated { resync: true, .. }));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_shut_down_factory_refuses_and_leaves_no_task_behind() {
+    let server = server().await;
+    let before = tokio::runtime::Handle::current().metrics().num_alive_tasks();
+    let factory = SharedInformerFactory::new(server.in_process_client());
+    let configs = factory.of::<ConfigMap>().unwrap();
+    factory.of::<Namespace>().unwrap();
+    factory.start();
+    factory.wait_for_cache_sync().await.unwrap();
+    tokio::join!(factory.shutdown(), factory.shutdown());
+    assert!(configs.is_stopped());
+    assert_eq!(factory.of::<Secret>().unwrap_err(), FactoryError::ShutDown);
+    assert_eq!(factory.of::<ConfigMap>().unwrap_err(), FactoryError::ShutDown);
+    factory.start();
+    drop((factory, configs));
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(tokio::runtime::Handle::current().metrics().num_alive_tasks(), before);
+}
+
+#[tokio::test(start_paused = true)]
+async fn waiting_ends_when_an_informer_is_stopped() {
+    let server = server().await;
+    server.inject(Fault::no_reply());
+    let factory = SharedInformerFactory::new(server.in_process_client());
+    let configs = factory.of::<ConfigMap>().unwrap();
+    factory.start();
+    let (outcome, ()) = tokio::join!(factory.wait_for_cache_sync(), async { configs.stop() });
+    let error = outcome.unwrap_err();
+    assert_eq!(error.to_string(), "cannot sync configmaps: stopped before it had synced");
+}
