@@ -29,6 +29,10 @@ impl Server {
         Ok(Self { child, url })
     }
 
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
     /// A client with connections of its own.
     pub(crate) fn client(&self) -> Result<Client, Error> {
         let mut config = Config::new(self.url.parse()?);

@@ -3,6 +3,7 @@
 //! `cargo xtask bench` runs all of them in release mode; `--quick` only checks that they run.
 
 mod child;
+mod follow;
 mod load;
 mod memory;
 mod pods;
@@ -15,7 +16,10 @@ use clap::{Parser, Subcommand};
 type Error = Box<dyn std::error::Error + Send + Sync>;
 
 #[derive(Debug, Parser)]
-#[command(name = "cargo xtask bench", about = "Measures the embedded API server under load")]
+#[command(
+    name = "cargo xtask bench",
+    about = "Measures the embedded API server under load, and how fast and small a copy of its pods is"
+)]
 struct Arguments {
     /// A small run that only shows that everything works
     #[arg(long)]
@@ -41,13 +45,25 @@ enum Part {
     /// The server that is measured, in a process of its own
     #[command(hide = true)]
     Server,
+    /// A program that keeps a copy of all pods, in a process of its own
+    #[command(hide = true)]
+    Follow {
+        /// The library that keeps it
+        library: follow::Library,
+        /// The server's address
+        url: String,
+        /// How many pods there are
+        pods: usize,
+    },
 }
 
 #[tokio::main]
 async fn main() -> Result<(), Error> {
     let mut arguments = Arguments::parse();
-    if let Some(Part::Server) = arguments.part {
-        return child::serve().await;
+    match arguments.part {
+        Some(Part::Server) => return child::serve().await,
+        Some(Part::Follow { library, url, pods }) => return follow::run(library, &url, pods).await,
+        None => {}
     }
     if arguments.quick {
         arguments.pods = arguments.pods.min(500);
@@ -56,12 +72,13 @@ async fn main() -> Result<(), Error> {
         arguments.seconds = 1;
     }
     let server = child::Server::start().await?;
-    let mut report = report::Report::new("kube-testserver under load");
+    let mut report = report::Report::new("kube-testserver under load, and copies of its pods");
     let before = server.resident();
 
     load::create(&server, arguments.pods, &mut report).await?;
     let json_bytes = load::list(&server, arguments.pods, &mut report).await?;
     memory::weigh(before, server.resident(), arguments.pods, json_bytes, &mut report);
+    follow::compare(&server, arguments.pods, &mut report).await?;
     watchers::follow(&server, &arguments, &mut report).await?;
     if let (Some(before), Some(after)) = (before, server.resident()) {
         report.row(

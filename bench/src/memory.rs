@@ -4,8 +4,17 @@ use crate::report::Report;
 
 /// The resident memory of a process, in bytes. Linux only.
 pub(crate) fn resident(process: u32) -> Option<usize> {
+    read(&process.to_string(), "VmRSS:")
+}
+
+/// The resident memory of this process now and at its peak, in bytes; zero where the system does not tell.
+pub(crate) fn own() -> (usize, usize) {
+    (read("self", "VmRSS:").unwrap_or(0), read("self", "VmHWM:").unwrap_or(0))
+}
+
+fn read(process: &str, field: &str) -> Option<usize> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-    let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
+    let line = status.lines().find(|line| line.starts_with(field))?;
     let kilobytes: usize = line.split_whitespace().nth(1)?.parse().ok()?;
     Some(kilobytes * 1024)
 }
