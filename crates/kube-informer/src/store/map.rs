@@ -83,22 +83,11 @@ impl<V: Keyed + Clone> Map<V> {
     pub(super) fn remove(&mut self, key: &str) -> Option<V> {
         // A key that is not there must not copy anything.
         self.get(key)?;
-        let hash = hash(key);
-        let (mut node, mut bits) = (Arc::make_mut(&mut self.root), hash);
-        loop {
-            match node {
-                Node::Branch(children) => {
-                    node = Arc::make_mut(&mut children[child(bits)]);
-                    bits >>= BITS;
-                }
-                Node::Bucket(entries) => {
-                    let at =
-                        entries.iter().position(|entry| entry.hash == hash && entry.value.key() == key)?;
-                    self.len -= 1;
-                    return Some(entries.swap_remove(at).value);
-                }
-            }
-        }
+        let bucket = self.bucket_mut(hash(key));
+        let at = bucket.iter().position(|entry| entry.value.key() == key)?;
+        let removed = bucket.swap_remove(at).value;
+        self.len -= 1;
+        Some(removed)
     }
 
     /// The value under a key, made if absent, to be changed in place.
@@ -106,7 +95,14 @@ impl<V: Keyed + Clone> Map<V> {
         if self.get(key).is_none() {
             self.insert(make());
         }
-        let hash = hash(key);
+        let bucket = self.bucket_mut(hash(key));
+        let at = bucket.iter().position(|entry| entry.value.key() == key);
+        // It was inserted above, if it was not there before.
+        &mut bucket[at.unwrap_or(0)].value
+    }
+
+    /// The bucket of a hash, to be changed: what is shared on the way to it is copied.
+    fn bucket_mut(&mut self, hash: u64) -> &mut Vec<Entry<V>> {
         let (mut node, mut bits) = (Arc::make_mut(&mut self.root), hash);
         loop {
             match node {
@@ -114,11 +110,7 @@ impl<V: Keyed + Clone> Map<V> {
                     node = Arc::make_mut(&mut children[child(bits)]);
                     bits >>= BITS;
                 }
-                Node::Bucket(entries) => {
-                    let at = entries.iter().position(|entry| entry.hash == hash && entry.value.key() == key);
-                    // It was inserted above, if it was not there before.
-                    return &mut entries[at.unwrap_or(0)].value;
-                }
+                Node::Bucket(entries) => return entries,
             }
         }
     }
