@@ -96,12 +96,17 @@ async fn namespace_tweak_and_resync_are_those_of_the_factory() {
         .build();
     let configs = factory.of::<ConfigMap>().unwrap();
     let mut events = configs.subscribe().unwrap();
+    server
+        .seed("{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: a, labels: {app: web}}}")
+        .unwrap();
+    let secrets = factory.of::<Secret>().unwrap().subscribe().unwrap();
     factory.start();
     factory.wait_for_cache_sync().await.unwrap();
     let keys: Vec<String> = configs.store().list().iter().map(|object| object.key().to_owned()).collect();
     assert_eq!(keys, ["a/web"]);
     assert!(matches!(events.next().await.unwrap(), Event::Added { .. }));
     assert!(matches!(events.next().await.unwrap(), Event::Updated { resync: true, .. }));
+    assert_eq!(secrets.status().pending, 1, "secrets are told once, and not again");
 }
 
 #[tokio::test(start_paused = true)]
