@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::sync::Arc;
+use std::fmt;
 
 use futures::StreamExt;
 use kube_core::Resource;
@@ -43,32 +43,13 @@ use crate::source::{ListPart, ListWatch, SourceError, WatchPart, watch_failure};
 /// # }
 /// # tokio::runtime::Runtime::new().unwrap().block_on(example()).unwrap();
 /// ```
-#[derive(Debug)]
 pub struct Reflector<S> {
     source: S,
     machine: Machine,
-    on_error: Option<ErrorHook>,
-    on_watching: Option<WatchingHook>,
-}
-
-/// Is told of everything that goes wrong while following.
-#[derive(Clone)]
-struct ErrorHook(Arc<dyn Fn(&SourceError) + Send + Sync>);
-
-impl std::fmt::Debug for ErrorHook {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("ErrorHook")
-    }
-}
-
-/// Is told when a watch has been opened: what was wrong is over.
-#[derive(Clone)]
-struct WatchingHook(Arc<dyn Fn() + Send + Sync>);
-
-impl std::fmt::Debug for WatchingHook {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("WatchingHook")
-    }
+    /// Is told of everything that goes wrong while following.
+    on_error: Option<Box<dyn Fn(&SourceError) + Send + Sync>>,
+    /// Is told when a watch has been opened: what was wrong is over.
+    on_watching: Option<Box<dyn Fn() + Send + Sync>>,
 }
 
 impl<S> Reflector<S> {
@@ -81,14 +62,14 @@ impl<S> Reflector<S> {
     /// connections.
     #[must_use]
     pub fn on_error(mut self, hook: impl Fn(&SourceError) + Send + Sync + 'static) -> Self {
-        self.on_error = Some(ErrorHook(Arc::new(hook)));
+        self.on_error = Some(Box::new(hook));
         self
     }
 
     /// Calls a function whenever a watch has been opened: what was wrong before is over.
     #[must_use]
     pub fn on_watching(mut self, hook: impl Fn() + Send + Sync + 'static) -> Self {
-        self.on_watching = Some(WatchingHook(Arc::new(hook)));
+        self.on_watching = Some(Box::new(hook));
         self
     }
 
@@ -224,7 +205,7 @@ impl<S> Reflector<S> {
             }
         };
         self.machine.watch_opened(now());
-        if let (Some(WatchingHook(hook)), false) = (&self.on_watching, request.initial_events) {
+        if let (Some(hook), false) = (&self.on_watching, request.initial_events) {
             hook();
         }
         let mut complete = !request.initial_events;
@@ -316,9 +297,18 @@ impl<S> Reflector<S> {
     }
 
     fn report(&self, error: &SourceError) {
-        if let Some(ErrorHook(hook)) = &self.on_error {
+        if let Some(hook) = &self.on_error {
             hook(error);
         }
+    }
+}
+
+impl<S: fmt::Debug> fmt::Debug for Reflector<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reflector")
+            .field("source", &self.source)
+            .field("machine", &self.machine)
+            .finish_non_exhaustive()
     }
 }
 
