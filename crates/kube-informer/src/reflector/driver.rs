@@ -47,10 +47,12 @@ pub struct Reflector<S> {
     source: S,
     machine: Machine,
     /// Is told of everything that goes wrong while following.
-    on_error: Option<Box<dyn Fn(&SourceError) + Send + Sync>>,
+    on_error: Option<OnError>,
     /// Is told when a watch has been opened: what was wrong is over.
     on_watching: Option<Box<dyn Fn() + Send + Sync>>,
 }
+
+type OnError = Box<dyn Fn(&SourceError) + Send + Sync>;
 
 impl<S> Reflector<S> {
     /// Follows what a source has. The seed makes waits and time-outs repeatable.
