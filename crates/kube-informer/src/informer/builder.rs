@@ -1,5 +1,6 @@
 //! Settings for an informer.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,15 +11,14 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::{InformerStatus, Shared, SharedInformer};
+use super::process::{Stage, Traffic};
+use super::step::Transform;
+use super::{InformerError, InformerStatus, Shared, SharedInformer};
 use crate::fanout::Fanout;
 use crate::queue::DEFAULT_CAPACITY;
 use crate::reflector::Config;
-use crate::source::{ListWatch, SourceError};
+use crate::source::{ListWatch, Scope, SourceError};
 use crate::store::Store;
-
-/// Changes an object before anybody sees it.
-pub(super) type Transform<K> = Box<dyn FnMut(K) -> K + Send>;
 
 /// Is told of everything that goes wrong.
 pub(super) type OnError = Arc<dyn Fn(&SourceError) + Send + Sync>;
@@ -26,14 +26,16 @@ pub(super) type OnError = Arc<dyn Fn(&SourceError) + Send + Sync>;
 /// Settings for an informer; made by [`SharedInformer::builder`].
 #[must_use = "a builder does nothing until `build`"]
 pub struct InformerBuilder<K> {
-    name: String,
+    name: Option<String>,
+    scopes: Vec<Scope>,
     resync: Duration,
     settings: Settings<K>,
 }
 
 /// What an informer needs until it is started.
 pub(super) struct Settings<K> {
-    pub(super) source: Arc<dyn ListWatch<K>>,
+    /// One, or one for each namespace.
+    pub(super) sources: Vec<Arc<dyn ListWatch<K>>>,
     pub(super) config: Config,
     pub(super) seed: u64,
     pub(super) queue: usize,
@@ -43,20 +45,40 @@ pub(super) struct Settings<K> {
 
 impl<K: Resource + Send + Sync + 'static> InformerBuilder<K> {
     pub(super) fn new(source: impl ListWatch<K>) -> Self {
+        Self::of(vec![Arc::new(source)])
+    }
+
+    pub(super) fn across(sources: impl IntoIterator<Item: ListWatch<K>>) -> Result<Self, InformerError> {
+        let sources = sources.into_iter().map(|source| Arc::new(source) as Arc<dyn ListWatch<K>>);
+        let builder = Self::of(sources.collect());
+        let mut seen = HashSet::new();
+        for scope in &builder.scopes {
+            let Some(namespace) = scope.namespace.as_deref() else {
+                return if builder.scopes.len() == 1 { Ok(builder) } else { Err(InformerError::Overlap) };
+            };
+            if !seen.insert(namespace) {
+                return Err(InformerError::SameNamespace { namespace: namespace.to_owned() });
+            }
+        }
+        if seen.is_empty() { Err(InformerError::NoSource) } else { Ok(builder) }
+    }
+
+    fn of(sources: Vec<Arc<dyn ListWatch<K>>>) -> Self {
+        let scopes = sources.iter().map(|source| source.scope()).collect();
         let settings = Settings {
-            source: Arc::new(source),
+            sources,
             config: Config::default(),
             seed: 0,
             queue: DEFAULT_CAPACITY,
             transform: None,
             on_error: None,
         };
-        Self { name: String::new(), resync: Duration::ZERO, settings }
+        Self { name: None, scopes, resync: Duration::ZERO, settings }
     }
 
-    /// A name, for logs and metrics.
+    /// A name, for logs and metrics; that of the resource by default.
     pub fn name(mut self, name: impl Into<String>) -> Self {
-        self.name = name.into();
+        self.name = Some(name.into());
         self
     }
 
@@ -101,11 +123,14 @@ impl<K: Resource + Send + Sync + 'static> InformerBuilder<K> {
     /// The informer, not yet started.
     pub fn build(self) -> SharedInformer<K> {
         let tasks = TaskTracker::new();
+        let namespaces = || self.scopes.iter().map(|scope| scope.namespace.clone());
+        let fanout = Fanout::with_tasks(tasks.clone()).resync(self.resync);
         let shared = Shared {
-            name: self.name,
+            name: self.name.unwrap_or_else(|| self.scopes.first().map(Scope::resource).unwrap_or_default()),
             store: Store::new(),
-            fanout: Mutex::new(Fanout::with_tasks(tasks.clone()).resync(self.resync)),
-            status: watch::Sender::new(InformerStatus::default()),
+            stage: Mutex::new(Stage::new(fanout, namespaces())),
+            status: watch::Sender::new(InformerStatus::new(namespaces())),
+            traffic: Mutex::new(Traffic::default()),
             settings: Mutex::new(Some(self.settings)),
             tasks,
             stop: CancellationToken::new(),

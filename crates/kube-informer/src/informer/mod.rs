@@ -3,9 +3,10 @@
 mod builder;
 mod process;
 mod status;
+mod step;
 
 pub use builder::InformerBuilder;
-pub use status::{InformerStatus, Phase, Trouble};
+pub use status::{InformerStatus, Phase, ScopeStatus, Trouble};
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,10 +17,11 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::fanout::{Fanout, Handle, ListenerOptions, Registration, Subscription};
+use crate::fanout::{Handle, ListenerOptions, Registration, Subscription};
 use crate::source::ListWatch;
 use crate::store::{Index, IndexError, IndexValues, Store};
 use builder::Settings;
+use process::{Stage, Traffic};
 
 /// A local, current copy of all objects of a kind, and listeners that hear every change.
 ///
@@ -50,8 +52,9 @@ struct Shared<K> {
     store: Store<K>,
     /// Held while a change goes to the store and to the listeners, and while a listener is added: so that it hears
     /// of each change either as something that is there or as something that follows.
-    fanout: Mutex<Fanout<K>>,
+    stage: Mutex<Stage<K>>,
     status: watch::Sender<InformerStatus>,
+    traffic: Mutex<Traffic<K>>,
     settings: Mutex<Option<Settings<K>>>,
     tasks: TaskTracker,
     stop: CancellationToken,
@@ -67,6 +70,18 @@ pub enum InformerError {
         /// The informer's name.
         name: String,
     },
+    /// There is nothing to follow.
+    #[error("there is no namespace to follow; name at least one, or follow all")]
+    NoSource,
+    /// The same objects would come twice.
+    #[error("the namespace {namespace:?} is named twice; name each once")]
+    SameNamespace {
+        /// The namespace.
+        namespace: String,
+    },
+    /// The same objects would come twice.
+    #[error("one source covers all namespaces, so there cannot be others; leave one or the other out")]
+    Overlap,
     /// There is an index of that name.
     #[error(transparent)]
     Index(#[from] IndexError),
@@ -81,6 +96,27 @@ impl<K: Resource + Send + Sync + 'static> SharedInformer<K> {
     /// Settings for an informer of what a source has.
     pub fn builder(source: impl ListWatch<K>) -> InformerBuilder<K> {
         InformerBuilder::new(source)
+    }
+
+    /// Settings for an informer of what several sources have, each in a namespace of its own: one copy, one set of
+    /// listeners.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Pod;
+    /// use kube_informer::{SharedInformer, source::KubeSource};
+    ///
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let server = kube_testserver::TestServer::start().await?;
+    /// # let client = server.client()?;
+    /// let pods = SharedInformer::across(KubeSource::<Pod>::namespaces(&client, ["web", "shop"], &()))?.build();
+    /// # Ok(())
+    /// # }
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(example()).unwrap();
+    /// ```
+    pub fn across(
+        sources: impl IntoIterator<Item: ListWatch<K>>,
+    ) -> Result<InformerBuilder<K>, InformerError> {
+        InformerBuilder::across(sources)
     }
 
     /// Starts to follow. Calls after the first do nothing. Needs a tokio runtime.
@@ -106,9 +142,9 @@ impl<K: Resource + Send + Sync + 'static> SharedInformer<K> {
         handler: impl Handle<K>,
         options: ListenerOptions,
     ) -> Result<Registration<K>, InformerError> {
-        let mut fanout = self.open_fanout()?;
+        let mut stage = self.open_stage()?;
         let there = self.shared.store.list();
-        Ok(fanout.add_handler(handler, options, there))
+        Ok(stage.fanout.add_handler(handler, options, there))
     }
 
     /// The same events, as a stream.
@@ -118,9 +154,9 @@ impl<K: Resource + Send + Sync + 'static> SharedInformer<K> {
 
     /// The same events, as a stream that is told in a certain way.
     pub fn subscribe_with(&self, options: ListenerOptions) -> Result<Subscription<K>, InformerError> {
-        let mut fanout = self.open_fanout()?;
+        let mut stage = self.open_stage()?;
         let there = self.shared.store.list();
-        Ok(fanout.subscribe(options, there))
+        Ok(stage.fanout.subscribe(options, there))
     }
 
     /// Adds an index to the store, at any time before the informer is stopped. See [`Store::add_index`].
@@ -160,11 +196,15 @@ impl<K: Resource + Send + Sync + 'static> SharedInformer<K> {
     /// How the informer is doing.
     pub fn status(&self) -> InformerStatus {
         let mut status = self.shared.status.borrow().clone();
-        status.listeners = self.shared.fanout.lock().status();
+        let traffic = self.shared.traffic.lock();
+        (status.received_bytes, status.last_heard) = (traffic.received_bytes, traffic.last_heard);
+        status.queued = traffic.queued();
+        drop(traffic);
+        status.listeners = self.shared.stage.lock().fanout.status();
         status
     }
 
-    /// Changes of the status, listeners aside.
+    /// Changes of the status; the listeners, and what is counted by the byte, aside.
     pub fn watch_status(&self) -> watch::Receiver<InformerStatus> {
         self.shared.status.subscribe()
     }
@@ -189,10 +229,10 @@ impl<K: Resource + Send + Sync + 'static> SharedInformer<K> {
         self.shared.tasks.wait().await;
     }
 
-    fn open_fanout(&self) -> Result<parking_lot::MutexGuard<'_, Fanout<K>>, InformerError> {
-        let fanout = self.shared.fanout.lock();
+    fn open_stage(&self) -> Result<parking_lot::MutexGuard<'_, Stage<K>>, InformerError> {
+        let stage = self.shared.stage.lock();
         // Checked with the lock held: whoever stops the informer closes the listeners under it.
-        if self.is_stopped() { Err(self.stopped_error()) } else { Ok(fanout) }
+        if self.is_stopped() { Err(self.stopped_error()) } else { Ok(stage) }
     }
 
     fn stopped_error(&self) -> InformerError {
@@ -219,6 +259,6 @@ impl<K> fmt::Debug for SharedInformer<K> {
 impl<K> Drop for Shared<K> {
     fn drop(&mut self) {
         self.stop.cancel();
-        self.fanout.get_mut().close(false);
+        self.stage.get_mut().fanout.close(false);
     }
 }

@@ -1,294 +1,225 @@
 //! What ties the rooms together: deltas go to the store, and from there to the listeners.
 
-use std::collections::HashSet;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Weak};
 
 use futures::FutureExt;
 use kube_core::Resource;
-use kube_wire::{DecodeError, ObjectKey};
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use super::builder::{Settings, Transform};
-use super::{InformerStatus, Phase, Shared, Trouble};
-use crate::fanout::{Deleted, Event, panic_message};
-use crate::queue::{Consumer, Delta, queue};
-use crate::reflector::Reflector;
+use super::builder::{OnError, Settings};
+use super::status::oldest;
+use super::step::{Step, Transform, steps};
+use super::{Phase, Shared};
+use crate::fanout::{Fanout, panic_message};
+use crate::queue::{Consumer, Depth, queue};
+use crate::reflector::{Note, Reflector};
 use crate::source::SourceError;
-use crate::store::{Write, Written};
 
 /// How many changes go to the store in one step.
-const BATCH: usize = 1_000;
+pub(super) const BATCH: usize = 1_000;
 
 pub(super) fn start<K: Resource + Send + Sync + 'static>(shared: &Arc<Shared<K>>, settings: Settings<K>) {
-    let (producer, consumer) = queue(settings.queue);
-    let (errors, on_error) = (Arc::downgrade(shared), settings.on_error);
-    let watching = Arc::downgrade(shared);
-    let reflector = Reflector::new(settings.source, settings.config, settings.seed).on_error(move |error| {
-        if let Some(shared) = errors.upgrade() {
-            shared.status.send_modify(|status| status.failed(error));
-        }
-        if let Some(hook) = &on_error {
-            hook(error);
-        }
-    });
-    let reflector = reflector.on_watching(move || {
-        if let Some(shared) = watching.upgrade() {
-            shared.status.send_modify(|status| status.trouble = None);
-        }
-    });
-    shared.fanout.lock().start_resync(Instant::now().into_std());
+    shared.stage.lock().fanout.start_resync(Instant::now().into_std());
     shared.status.send_modify(|status| status.phase = Phase::Running);
-    shared.tasks.spawn(reflector.run(producer, shared.stop.clone()));
-    // The tasks hold the informer weakly: one that nobody else holds any more is dropped, and that stops them.
-    let stop = shared.stop.clone();
-    let processor = Processor { shared: Arc::downgrade(shared), consumer, transform: settings.transform };
+    let transform = settings.transform.map(|transform| Arc::new(Mutex::new(transform)));
+    for (scope, source) in settings.sources.into_iter().enumerate() {
+        let (producer, consumer) = queue(settings.queue);
+        shared.traffic.lock().queues.push(producer.depth());
+        let seed = settings.seed.wrapping_add(scope as u64);
+        let reflector = Reflector::new(source, settings.config.clone(), seed);
+        let reflector = reflector.on_note(note(shared, scope, settings.on_error.clone()));
+        shared.tasks.spawn(reflector.run(producer, shared.stop.clone()));
+        let processor =
+            Processor { shared: Arc::downgrade(shared), scope, consumer, transform: transform.clone() };
+        spawn(shared, processor.run());
+    }
+    if shared.stage.lock().fanout.next_resync().is_some() {
+        spawn(shared, resync(Arc::downgrade(shared)));
+    }
+}
+
+/// Runs a task of the informer, until the informer is stopped. Tasks hold the informer weakly: one that nobody else
+/// holds any more is dropped, and that stops them.
+fn spawn<K, F>(shared: &Arc<Shared<K>>, task: F)
+where
+    K: Resource + Send + Sync + 'static,
+    F: Future<Output = ()> + Send + 'static,
+{
+    let (stop, weak) = (shared.stop.clone(), Arc::downgrade(shared));
     shared.tasks.spawn(async move {
-        let shared = Weak::clone(&processor.shared);
         let outcome = tokio::select! {
             biased;
             () = stop.cancelled() => Ok(()),
-            outcome = AssertUnwindSafe(processor.run()).catch_unwind() => outcome,
+            outcome = AssertUnwindSafe(task).catch_unwind() => outcome,
         };
-        let Some(shared) = shared.upgrade() else { return };
+        let Some(shared) = weak.upgrade() else { return };
         if let Err(panic) = outcome {
             // A transform or an index function panicked: nobody knows what the copy is worth now.
             let error = SourceError::panicked(&panic_message(&*panic));
-            shared.status.send_modify(|status| status.failed(&error));
+            shared.status.send_modify(|status| status.failed(0, &error, Instant::now().into_std()));
             shared.stop.cancel();
         }
         ended(&shared);
     });
 }
 
-/// Waits for a time; for ever if there is none.
-async fn until(time: Option<std::time::Instant>) {
-    match time {
-        Some(time) => tokio::time::sleep_until(time.into()).await,
-        None => std::future::pending().await,
-    }
-}
-
 /// Closes the listeners of an informer that has been stopped.
 pub(super) fn ended<K: Resource + Send + Sync + 'static>(shared: &Shared<K>) {
-    shared.fanout.lock().close(false);
+    shared.stage.lock().fanout.close(false);
     shared.status.send_modify(|status| status.phase = Phase::Stopped);
 }
 
+/// Writes into the status what happens while following.
+fn note<K: Resource + Send + Sync + 'static>(
+    shared: &Arc<Shared<K>>,
+    scope: usize,
+    on_error: Option<OnError>,
+) -> impl Fn(Note<'_>) + Send + Sync + 'static {
+    let shared = Arc::downgrade(shared);
+    move |note| {
+        let Some(shared) = shared.upgrade() else { return };
+        match note {
+            Note::Failed(error) => {
+                let now = Instant::now().into_std();
+                shared.status.send_modify(|status| status.failed(scope, error, now));
+                if let Some(hook) = &on_error {
+                    hook(error);
+                }
+            }
+            Note::Listed { reason } => shared.status.send_modify(|status| {
+                if let Some(reason) = reason {
+                    *status.relists.entry(reason).or_default() += 1;
+                }
+            }),
+            Note::Watching { reason } => shared.status.send_modify(|status| {
+                status.worked(scope);
+                if let Some(reason) = reason {
+                    *status.restarts.entry(reason).or_default() += 1;
+                }
+            }),
+            Note::Heard { bytes } => shared.traffic.lock().heard(bytes),
+        }
+    }
+}
+
+/// Tells listeners everything again, when it is time.
+async fn resync<K: Resource + Send + Sync + 'static>(shared: Weak<Shared<K>>) {
+    let next = || shared.upgrade().and_then(|shared| shared.stage.lock().fanout.next_resync());
+    while let Some(time) = next() {
+        tokio::time::sleep_until(time.into()).await;
+        let Some(shared) = shared.upgrade() else { return };
+        let mut stage = shared.stage.lock();
+        stage.fanout.tell_again(Instant::now().into_std(), &shared.store.snapshot());
+    }
+}
+
+/// Takes what one reflector says.
 struct Processor<K> {
     shared: Weak<Shared<K>>,
+    scope: usize,
     consumer: Consumer<K>,
-    transform: Option<Transform<K>>,
+    transform: Option<Arc<Mutex<Transform<K>>>>,
 }
 
 impl<K: Resource + Send + Sync + 'static> Processor<K> {
     async fn run(mut self) {
-        loop {
-            let Some(resync) = self.shared.upgrade().map(|shared| shared.fanout.lock().next_resync()) else {
-                return;
+        while let Some(batch) = self.consumer.pop_batch(BATCH).await {
+            let Some(shared) = self.shared.upgrade() else { return };
+            let steps = match &self.transform {
+                Some(transform) => steps(batch, &mut *transform.lock()),
+                None => steps(batch, &mut |object| object),
             };
-            tokio::select! {
-                biased;
-                () = until(resync) => {
-                    let Some(shared) = self.shared.upgrade() else { return };
-                    let mut fanout = shared.fanout.lock();
-                    fanout.tell_again(Instant::now().into_std(), &shared.store.snapshot());
-                }
-                batch = self.consumer.pop_batch(BATCH) => {
-                    let (Some(batch), Some(shared)) = (batch, self.shared.upgrade()) else { return };
-                    self.process(&shared, batch);
-                }
+            for step in steps {
+                self.take(&shared, step);
             }
         }
     }
 
-    /// Runs of single changes go to the store in one step; everything else is a step of its own.
-    fn process(&mut self, shared: &Shared<K>, batch: Vec<Delta<K>>) {
-        let mut run = Run::default();
-        for delta in batch {
-            match delta {
-                Delta::Added(object) | Delta::Updated(object) => run.put(self.transformed(object)),
-                Delta::Deleted(object) => run.remove(self.transformed(object)),
-                Delta::Undecodable { event, error } => run.quarantine(&event, error),
-                Delta::Bookmark { resource_version } => {
-                    run.finish(shared);
-                    shared.store.bookmark(&resource_version);
-                    shared.status.send_modify(|status| status.worked(resource_version));
-                }
-                Delta::Replaced { objects, resource_version, undecodable } => {
-                    run.finish(shared);
-                    let objects = objects.into_iter().map(|object| self.transformed(object)).collect();
-                    replace(shared, objects, resource_version, undecodable);
-                }
-            }
+    /// Takes one step: the store is written and the listeners are told, undisturbed by those who join.
+    fn take(&self, shared: &Shared<K>, step: Step<K>) {
+        let scope = self.scope;
+        let (version, listed) = (step.version().to_owned(), matches!(step, Step::Everything { .. }));
+        let bookmark = matches!(step, Step::Bookmark { .. });
+        let mut stage = shared.stage.lock();
+        let current = stage.reach(scope, &version);
+        let Reached { namespace, listed: listed_before, .. } = &stage.scopes[scope];
+        let applied = step.apply(&shared.store, namespace.as_deref(), !listed_before, current.as_deref());
+        for event in &applied.events {
+            stage.fanout.tell(event);
         }
-        run.finish(shared);
-    }
-
-    fn transformed(&mut self, object: K) -> K {
-        match &mut self.transform {
-            Some(transform) => transform(object),
-            None => object,
+        stage.scopes[scope].listed |= listed;
+        if listed && stage.scopes.iter().all(|scope| scope.listed) {
+            stage.fanout.initial_complete();
         }
-    }
-}
-
-/// Changes that go to the store together.
-struct Run<K> {
-    writes: Vec<Write<K>>,
-    version: String,
-    /// Objects that could be decoded: they are not in quarantine any more.
-    released: Vec<String>,
-    quarantined: Vec<(String, String)>,
-}
-
-impl<K> Default for Run<K> {
-    fn default() -> Self {
-        Self { writes: Vec::new(), version: String::new(), released: Vec::new(), quarantined: Vec::new() }
-    }
-}
-
-impl<K: Resource + Send + Sync + 'static> Run<K> {
-    fn put(&mut self, object: K) {
-        self.note(&object);
-        self.writes.push(Write::Put(object));
-    }
-
-    fn remove(&mut self, object: K) {
-        self.note(&object);
-        self.writes.push(Write::Remove(object));
-    }
-
-    fn note(&mut self, object: &K) {
-        let meta = object.meta();
-        self.version = meta.resource_version.clone().unwrap_or_default();
-        let name = meta.name.as_deref().unwrap_or("");
-        self.released.push(store_key(meta.namespace.as_deref().unwrap_or(""), name));
-    }
-
-    fn quarantine(&mut self, event: &str, error: DecodeError) {
-        let Some(key) = &error.key else {
-            self.quarantined.push(("an object without a readable name".to_owned(), error.why));
-            return;
-        };
-        self.version.clone_from(&key.resource_version);
-        let key = key_text(key);
-        if event == "DELETED" {
-            self.released.push(key.clone());
-            self.writes.push(Write::RemoveKey(key));
-        } else {
-            self.quarantined.push((key, error.why));
-        }
-    }
-
-    /// Writes to the store and tells the listeners, in one step for those who join.
-    fn finish(&mut self, shared: &Shared<K>) {
-        let Run { writes, version, released, quarantined } = std::mem::take(self);
-        if writes.is_empty() && quarantined.is_empty() {
-            return;
-        }
-        let mut fanout = shared.fanout.lock();
-        let written = shared.store.write(writes, Some(&version));
-        let changes = written.len() as u64;
-        for written in written {
-            if let Some(event) = event_of(written) {
-                fanout.tell(&event);
-            }
-        }
-        drop(fanout);
+        drop(stage);
+        let (now, changes) = (Instant::now().into_std(), applied.events.len() as u64);
         shared.status.send_modify(|status| {
-            status.worked(version);
-            status.changes += changes;
+            status.reached(scope, &version, listed);
+            status.quarantine(scope, applied.quarantine);
             status.objects = shared.store.snapshot().len();
-            for key in released {
-                status.quarantined.remove(&key);
+            match bookmark {
+                true => status.last_bookmark = Some(now),
+                false => status.last_event = Some(now),
             }
-            status.quarantined.extend(quarantined);
+            if !listed {
+                status.changes += changes;
+            }
         });
     }
 }
 
-fn replace<K: Resource + Send + Sync + 'static>(
-    shared: &Shared<K>,
-    objects: Vec<K>,
+/// What is written to, step by step.
+pub(super) struct Stage<K> {
+    pub(super) fanout: Fanout<K>,
+    scopes: Vec<Reached>,
+}
+
+/// How far one scope has come.
+struct Reached {
+    namespace: Option<String>,
     version: String,
-    undecodable: Vec<DecodeError>,
-) {
-    let kept: HashSet<String> =
-        undecodable.iter().filter_map(|error| error.key.as_deref()).map(key_text).collect();
-    let mut fanout = shared.fanout.lock();
-    let first = !shared.status.borrow().synced;
-    let written = shared.store.replace(objects, &kept, Some(&version));
-    // What is gone comes first, as in client-go.
-    let (gone, there): (Vec<_>, Vec<_>) = written.into_iter().partition(|written| written.new.is_none());
-    for Written { old, .. } in gone {
-        if let Some(old) = old {
-            fanout.tell(&Event::Deleted(Deleted::unseen(old)));
-        }
-    }
-    for written in there {
-        let event = match written {
-            Written { old: None, new: Some(object), .. } => Event::Added { object, initial: first },
-            Written { old: Some(old), new: Some(new), .. } if !old.is_same(&new) => {
-                Event::Updated { old, new, resync: false }
-            }
-            _ => continue,
-        };
-        fanout.tell(&event);
-    }
-    fanout.initial_complete();
-    drop(fanout);
-    shared.status.send_modify(|status| {
-        status.worked(version);
-        status.synced = true;
-        status.lists += 1;
-        status.objects = shared.store.snapshot().len();
-        status.quarantined = undecodable
-            .into_iter()
-            .map(|error| {
-                let key = error
-                    .key
-                    .as_deref()
-                    .map_or_else(|| "an object without a readable name".to_owned(), key_text);
-                (key, error.why)
-            })
-            .collect();
-    });
+    listed: bool,
 }
 
-fn event_of<K>(written: Written<K>) -> Option<Event<K>> {
-    match written {
-        Written { old: None, new: Some(object), .. } => Some(Event::Added { object, initial: false }),
-        Written { old: Some(old), new: Some(new), .. } => Some(Event::Updated { old, new, resync: false }),
-        // What the server said about the object when it went, or else what was seen of it last.
-        Written { old: Some(_), new: None, last: Some(last) } => Some(Event::Deleted(Deleted::new(last))),
-        Written { old: Some(old), new: None, last: None } => Some(Event::Deleted(Deleted::unseen(old))),
-        // Nobody had heard of it.
-        Written { old: None, new: None, .. } => None,
-    }
-}
-
-/// The key under which the store has an object.
-fn store_key(namespace: &str, name: &str) -> String {
-    if namespace.is_empty() { name.to_owned() } else { format!("{namespace}/{name}") }
-}
-
-fn key_text(key: &ObjectKey) -> String {
-    store_key(&key.namespace, &key.name)
-}
-
-impl InformerStatus {
-    fn failed(&mut self, error: &SourceError) {
-        self.errors += 1;
-        let times = self.trouble.as_ref().map_or(0, |trouble| trouble.times) + 1;
-        self.trouble = Some(Trouble { error: error.clone(), times });
+impl<K> Stage<K> {
+    pub(super) fn new(fanout: Fanout<K>, namespaces: impl IntoIterator<Item = Option<String>>) -> Self {
+        let reached = |namespace| Reached { namespace, version: String::new(), listed: false };
+        Self { fanout, scopes: namespaces.into_iter().map(reached).collect() }
     }
 
-    /// Something arrived as it should.
-    fn worked(&mut self, version: String) {
-        self.trouble = None;
+    /// Notes the version that a scope has reached; returns the one that all have.
+    fn reach(&mut self, scope: usize, version: &str) -> Option<String> {
         if !version.is_empty() {
-            self.resource_version = version;
+            version.clone_into(&mut self.scopes[scope].version);
         }
+        let oldest = oldest(self.scopes.iter().map(|scope| scope.version.as_str()));
+        (!oldest.is_empty()).then_some(oldest)
+    }
+}
+
+/// What is counted too often for the status to be told each time.
+pub(super) struct Traffic<K> {
+    pub(super) received_bytes: u64,
+    pub(super) last_heard: Option<std::time::Instant>,
+    queues: Vec<Depth<K>>,
+}
+
+impl<K> Traffic<K> {
+    fn heard(&mut self, bytes: usize) {
+        self.received_bytes += bytes as u64;
+        self.last_heard = Some(Instant::now().into_std());
+    }
+
+    /// Changes that wait for the store.
+    pub(super) fn queued(&self) -> usize {
+        self.queues.iter().map(Depth::get).sum()
+    }
+}
+
+impl<K> Default for Traffic<K> {
+    fn default() -> Self {
+        Self { received_bytes: 0, last_heard: None, queues: Vec::new() }
     }
 }

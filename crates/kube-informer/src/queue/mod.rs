@@ -61,7 +61,28 @@ pub struct Consumer<K>(mpsc::Receiver<Delta<K>>);
 #[error("the queue is closed: nobody takes deltas out any more")]
 pub struct Closed;
 
+/// How many deltas wait in a queue, for those who neither put in nor take out.
+pub struct Depth<K>(mpsc::WeakSender<Delta<K>>);
+
+impl<K> Depth<K> {
+    /// How many deltas wait; none when all producers are gone.
+    pub fn get(&self) -> usize {
+        self.0.upgrade().map_or(0, |sender| sender.max_capacity() - sender.capacity())
+    }
+}
+
+impl<K> fmt::Debug for Depth<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Depth").field(&self.get()).finish()
+    }
+}
+
 impl<K> Producer<K> {
+    /// Tells how many deltas wait, without keeping the queue open.
+    pub fn depth(&self) -> Depth<K> {
+        Depth(self.0.downgrade())
+    }
+
     /// Puts a delta in, as soon as there is room.
     pub async fn push(&self, delta: Delta<K>) -> Result<(), Closed> {
         self.0.send(delta).await.map_err(|_| Closed)
@@ -139,7 +160,10 @@ mod tests {
         assert!(blocked.is_err());
         consumer.pop_batch(1).await.unwrap();
         producer.push(Delta::Added(3)).await.unwrap();
-        assert_eq!(consumer.len(), 2);
+        assert_eq!((consumer.len(), producer.depth().get()), (2, 2));
+        let depth = producer.depth();
+        drop(producer);
+        assert_eq!((consumer.pop_batch(9).await.unwrap().len(), depth.get()), (2, 0));
     }
 
     #[tokio::test(start_paused = true)]

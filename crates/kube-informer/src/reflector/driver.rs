@@ -11,8 +11,8 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    BookmarkVerdict, Config, EventVerdict, Failure, ListRequest, Machine, PageVerdict, Step, WatchEnd,
-    WatchRequest,
+    BookmarkVerdict, Config, EventVerdict, Failure, ListRequest, Machine, PageVerdict, Reason, Step,
+    WatchEnd, WatchRequest,
 };
 use crate::queue::{Closed, Delta, Producer};
 use crate::source::{ListPart, ListWatch, SourceError, WatchPart, watch_failure};
@@ -46,32 +46,50 @@ use crate::source::{ListPart, ListWatch, SourceError, WatchPart, watch_failure};
 pub struct Reflector<S> {
     source: S,
     machine: Machine,
-    /// Is told of everything that goes wrong while following.
-    on_error: Option<OnError>,
-    /// Is told when a watch has been opened: what was wrong is over.
-    on_watching: Option<Box<dyn Fn() + Send + Sync>>,
+    on_note: Option<Box<dyn Fn(Note<'_>) + Send + Sync>>,
+    /// Everything has been asked for, and a watch follows, or is to.
+    following: bool,
+    /// Everything has been asked for at least once.
+    listed: bool,
+    /// How the last watch ended, until it is made good for.
+    why: Option<Reason>,
 }
 
-type OnError = Box<dyn Fn(&SourceError) + Send + Sync>;
+/// What happens while following, beside the deltas.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Note<'a> {
+    /// Something went wrong: a request was refused, a watch broke, or said that something is wrong.
+    Failed(&'a SourceError),
+    /// All objects have come.
+    Listed {
+        /// Why they were asked for again; none for the first time.
+        reason: Option<Reason>,
+    },
+    /// A watch has been opened: what was wrong before is over.
+    Watching {
+        /// Why it was opened anew; none for the first one after a list.
+        reason: Option<Reason>,
+    },
+    /// So many bytes have arrived.
+    Heard {
+        /// How many.
+        bytes: usize,
+    },
+}
 
 impl<S> Reflector<S> {
     /// Follows what a source has. The seed makes waits and time-outs repeatable.
     pub fn new(source: S, config: Config, seed: u64) -> Self {
-        Self { source, machine: Machine::new(config, seed), on_error: None, on_watching: None }
+        let machine = Machine::new(config, seed);
+        Self { source, machine, on_note: None, following: false, listed: false, why: None }
     }
 
-    /// Calls a function with everything that goes wrong: failed requests, errors inside watches, broken
-    /// connections.
+    /// Calls a function with everything that happens beside the deltas. It is called on the task that follows, so it
+    /// must be quick.
     #[must_use]
-    pub fn on_error(mut self, hook: impl Fn(&SourceError) + Send + Sync + 'static) -> Self {
-        self.on_error = Some(Box::new(hook));
-        self
-    }
-
-    /// Calls a function whenever a watch has been opened: what was wrong before is over.
-    #[must_use]
-    pub fn on_watching(mut self, hook: impl Fn() + Send + Sync + 'static) -> Self {
-        self.on_watching = Some(Box::new(hook));
+    pub fn on_note(mut self, hook: impl Fn(Note<'_>) + Send + Sync + 'static) -> Self {
+        self.on_note = Some(Box::new(hook));
         self
     }
 
@@ -105,10 +123,12 @@ impl<S> Reflector<S> {
                     if request.continue_token.is_empty() {
                         collected = Collected::default();
                     }
+                    self.following = false;
                     self.list(&request, &mut collected, queue).await
                 }
                 Step::Watch(request) => {
                     collected = Collected::default();
+                    self.following &= !request.initial_events;
                     self.watch(&request, &mut collected, queue).await
                 }
             };
@@ -131,7 +151,7 @@ impl<S> Reflector<S> {
         let meta = match self.collect(request, collected).await {
             Ok(meta) => meta,
             Err(error) => {
-                self.report(&error);
+                self.note(Note::Failed(&error));
                 self.machine.list_failed(&error.failure, now());
                 return Ok(());
             }
@@ -139,6 +159,7 @@ impl<S> Reflector<S> {
         match self.machine.page(&meta.resource_version, &meta.continue_token) {
             PageVerdict::More => Ok(()),
             PageVerdict::Complete { resource_version } => {
+                self.has_everything();
                 queue.push(std::mem::take(collected).replaced(resource_version)).await
             }
         }
@@ -162,6 +183,7 @@ impl<S> Reflector<S> {
             match part? {
                 ListPart::Item(object) => collected.put(object),
                 ListPart::Undecodable(error) => collected.undecodable.push(error),
+                ListPart::Bytes(bytes) => self.note(Note::Heard { bytes }),
                 ListPart::End(meta) => return Ok(meta),
             }
         }
@@ -179,6 +201,9 @@ impl<S> Reflector<S> {
         S: ListWatch<K>,
     {
         let end = self.follow_watch(request, collected, queue).await?;
+        if self.following {
+            self.why = Some((&end).into());
+        }
         self.machine.watch_ended(&end, now());
         Ok(())
     }
@@ -198,33 +223,31 @@ impl<S> Reflector<S> {
         let mut parts = match opened {
             Ok(Ok(parts)) => parts,
             Ok(Err(error)) => {
-                self.report(&error);
+                self.note(Note::Failed(&error));
                 return Ok(WatchEnd::Refused(error.failure));
             }
             Err(_) => {
-                self.report(&SourceError::silent("the watch's answer"));
+                self.note(Note::Failed(&SourceError::silent("the watch's answer")));
                 return Ok(WatchEnd::Overdue);
             }
         };
         self.machine.watch_opened(now());
-        if let (Some(hook), false) = (&self.on_watching, request.initial_events) {
-            hook();
+        if !request.initial_events {
+            let reason = self.why.take();
+            self.note(Note::Watching { reason });
         }
-        let mut complete = !request.initial_events;
         loop {
             let Ok(part) = tokio::time::timeout_at(self.deadline(), parts.next()).await else {
                 // A watch may be quiet; initial events that stop are wrong.
-                if !complete {
-                    self.report(&SourceError::silent("the end of the initial events"));
+                if !self.following {
+                    self.note(Note::Failed(&SourceError::silent("the end of the initial events")));
                 }
                 return Ok(WatchEnd::Overdue);
             };
-            complete |=
-                matches!(&part, Some(Ok(WatchPart::Event(Event::Bookmark { initial_events_end: true, .. }))));
             match part {
                 None => return Ok(WatchEnd::Closed),
                 Some(Err(error)) => {
-                    self.report(&error);
+                    self.note(Note::Failed(&error));
                     return Ok(if error.garbled { WatchEnd::Garbled } else { WatchEnd::Broken });
                 }
                 Some(Ok(WatchPart::Undecodable { event, error })) => {
@@ -233,6 +256,10 @@ impl<S> Reflector<S> {
                         EventVerdict::Collect => collected.undecodable.push(error),
                         EventVerdict::Apply => queue.push(Delta::Undecodable { event, error }).await?,
                     }
+                }
+                Some(Ok(WatchPart::Bytes(bytes))) => {
+                    self.machine.heard(now());
+                    self.note(Note::Heard { bytes });
                 }
                 Some(Ok(WatchPart::Event(event))) => {
                     if let Some(end) = self.take(event, collected, queue).await? {
@@ -264,6 +291,7 @@ impl<S> Reflector<S> {
                         queue.push(Delta::Bookmark { resource_version }).await?;
                     }
                     BookmarkVerdict::Complete { resource_version } => {
+                        self.has_everything();
                         queue.push(std::mem::take(collected).replaced(resource_version)).await?;
                     }
                 }
@@ -271,7 +299,7 @@ impl<S> Reflector<S> {
             }
             Event::Error(status) => {
                 let failure = watch_failure(&status);
-                self.report(&SourceError::in_watch(failure.clone(), &status));
+                self.note(Note::Failed(&SourceError::in_watch(failure.clone(), &status)));
                 return Ok(Some(WatchEnd::Error(failure)));
             }
             // A type of event from the future: nothing is known about it, so nothing is done.
@@ -298,9 +326,15 @@ impl<S> Reflector<S> {
         self.machine.deadline().map_or_else(Instant::now, Instant::from)
     }
 
-    fn report(&self, error: &SourceError) {
-        if let Some(hook) = &self.on_error {
-            hook(error);
+    fn has_everything(&mut self) {
+        let reason = self.why.take().filter(|_| self.listed);
+        (self.following, self.listed) = (true, true);
+        self.note(Note::Listed { reason });
+    }
+
+    fn note(&self, note: Note<'_>) {
+        if let Some(hook) = &self.on_note {
+            hook(note);
         }
     }
 }

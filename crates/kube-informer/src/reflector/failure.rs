@@ -1,5 +1,6 @@
 //! What can go wrong, told apart as far as the rules need it.
 
+use std::fmt;
 use std::time::Duration;
 
 /// A server that asks to wait longer is asked again after this.
@@ -64,4 +65,75 @@ pub enum WatchEnd {
     Garbled,
     /// The driver cut it, because [`Machine::deadline`](super::Machine::deadline) had passed.
     Overdue,
+}
+
+/// Why a watch is opened anew, or everything is asked for again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Reason {
+    /// The server ended the watch in good order.
+    Closed,
+    /// The connection broke.
+    Broken,
+    /// What arrived was not an event.
+    Garbled,
+    /// Nothing arrived for too long, or the watch outlived its time.
+    Silent,
+    /// 410: the version was no longer known.
+    Expired,
+    /// The version was not known yet.
+    VersionTooLarge,
+    /// 429.
+    TooManyRequests,
+    /// Nobody listened.
+    ConnectionRefused,
+    /// The server refused, or failed.
+    Error,
+}
+
+impl Reason {
+    /// A word for it, for logs and metrics.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Reason::Closed => "closed",
+            Reason::Broken => "broken",
+            Reason::Garbled => "garbled",
+            Reason::Silent => "silent",
+            Reason::Expired => "expired",
+            Reason::VersionTooLarge => "version_too_large",
+            Reason::TooManyRequests => "too_many_requests",
+            Reason::ConnectionRefused => "connection_refused",
+            Reason::Error => "error",
+        }
+    }
+}
+
+impl From<&Failure> for Reason {
+    fn from(failure: &Failure) -> Self {
+        match failure {
+            Failure::Expired => Reason::Expired,
+            Failure::VersionTooLarge => Reason::VersionTooLarge,
+            Failure::TooManyRequests { .. } => Reason::TooManyRequests,
+            Failure::ConnectionRefused => Reason::ConnectionRefused,
+            Failure::Internal | Failure::NotUnderstood | Failure::Other => Reason::Error,
+        }
+    }
+}
+
+impl From<&WatchEnd> for Reason {
+    fn from(end: &WatchEnd) -> Self {
+        match end {
+            WatchEnd::Refused(failure) | WatchEnd::Error(failure) => failure.into(),
+            WatchEnd::Closed => Reason::Closed,
+            WatchEnd::Broken => Reason::Broken,
+            WatchEnd::Garbled => Reason::Garbled,
+            WatchEnd::Overdue => Reason::Silent,
+        }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
 }

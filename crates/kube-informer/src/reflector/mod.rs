@@ -25,6 +25,6 @@ mod tests;
 
 pub use backoff::Backoff;
 pub use config::Config;
-pub use driver::Reflector;
-pub use failure::{Failure, WatchEnd};
+pub use driver::{Note, Reflector};
+pub use failure::{Failure, Reason, WatchEnd};
 pub use machine::{BookmarkVerdict, EventVerdict, ListRequest, Machine, PageVerdict, Step, WatchRequest};

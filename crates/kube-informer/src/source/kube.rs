@@ -15,7 +15,7 @@ use kube_wire::{DecodeOptions, Limits};
 use serde::de::DeserializeOwned;
 
 use super::stream::{list_stream, watch_stream};
-use super::{ListStream, ListWatch, SourceError, WatchStream};
+use super::{ListStream, ListWatch, Scope, SourceError, WatchStream};
 use crate::reflector::{ListRequest, WatchRequest};
 
 /// How much of an error's body is read.
@@ -53,6 +53,7 @@ const RESERVED: [&str; 10] = [
 /// One kind on one API server, in one namespace or in all.
 pub struct KubeSource<K> {
     client: Client,
+    scope: Scope,
     path: String,
     tweak: Tweak,
     options: DecodeOptions,
@@ -63,12 +64,23 @@ pub struct KubeSource<K> {
 impl<K: Resource> KubeSource<K> {
     /// All objects of a kind, in all namespaces.
     pub fn all(client: Client, kind: &K::DynamicType) -> Self {
-        Self::at(client, K::url_path(kind, None))
+        Self::at(client, None, kind)
     }
 
     /// The objects of a kind in one namespace.
     pub fn namespaced(client: Client, namespace: &str, kind: &K::DynamicType) -> Self {
-        Self::at(client, K::url_path(kind, Some(namespace)))
+        Self::at(client, Some(namespace), kind)
+    }
+
+    /// The objects of a kind in several namespaces: a source for each, for
+    /// [`SharedInformer::across`](crate::SharedInformer::across).
+    pub fn namespaces<N: AsRef<str>>(
+        client: &Client,
+        namespaces: impl IntoIterator<Item = N>,
+        kind: &K::DynamicType,
+    ) -> Vec<Self> {
+        let one = |namespace: N| Self::namespaced(client.clone(), namespace.as_ref(), kind);
+        namespaces.into_iter().map(one).collect()
     }
 
     /// Only objects with these labels.
@@ -106,10 +118,17 @@ impl<K: Resource> KubeSource<K> {
         self
     }
 
-    fn at(client: Client, path: String) -> Self {
+    fn at(client: Client, namespace: Option<&str>, kind: &K::DynamicType) -> Self {
+        let scope = Scope {
+            group: K::group(kind).into_owned(),
+            version: K::version(kind).into_owned(),
+            plural: K::plural(kind).into_owned(),
+            namespace: namespace.map(str::to_owned),
+        };
         Self {
             client,
-            path,
+            scope,
+            path: K::url_path(kind, namespace),
             tweak: Tweak::default(),
             options: DecodeOptions::default(),
             limits: Limits::default(),
@@ -184,6 +203,10 @@ impl<K> KubeSource<K> {
 }
 
 impl<K: DeserializeOwned + Send + 'static> ListWatch<K> for KubeSource<K> {
+    fn scope(&self) -> Scope {
+        self.scope.clone()
+    }
+
     fn list<'a>(&'a self, request: &'a ListRequest) -> BoxFuture<'a, Result<ListStream<K>, SourceError>> {
         async move {
             let response = self.get(self.list_uri(request), false).await?;
@@ -211,6 +234,10 @@ impl<K> fmt::Debug for KubeSource<K> {
 }
 
 impl<K, S: ListWatch<K> + ?Sized> ListWatch<K> for Arc<S> {
+    fn scope(&self) -> Scope {
+        (**self).scope()
+    }
+
     fn list<'a>(&'a self, request: &'a ListRequest) -> BoxFuture<'a, Result<ListStream<K>, SourceError>> {
         (**self).list(request)
     }

@@ -20,11 +20,37 @@ use crate::reflector::{ListRequest, WatchRequest};
 
 /// Lists and watches one kind.
 pub trait ListWatch<K>: Send + Sync + 'static {
+    /// What it covers. One that does not say covers everything of a kind without a name.
+    fn scope(&self) -> Scope {
+        Scope::default()
+    }
+
     /// Asks for a list, or a page of one.
     fn list<'a>(&'a self, request: &'a ListRequest) -> BoxFuture<'a, Result<ListStream<K>, SourceError>>;
 
     /// Opens a watch.
     fn watch<'a>(&'a self, request: &'a WatchRequest) -> BoxFuture<'a, Result<WatchStream<K>, SourceError>>;
+}
+
+/// What a source covers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Scope {
+    /// The API group; empty for the core group.
+    pub group: String,
+    /// The version of the group.
+    pub version: String,
+    /// The plural name of the resource.
+    pub plural: String,
+    /// The one namespace that it covers; none for everything.
+    pub namespace: Option<String>,
+}
+
+impl Scope {
+    /// `deployments.apps`, or `pods` in the core group.
+    pub fn resource(&self) -> String {
+        if self.group.is_empty() { self.plural.clone() } else { format!("{}.{}", self.plural, self.group) }
+    }
 }
 
 /// A list while it arrives. Its last part is [`ListPart::End`]; a stream that ends without it, ended early.
@@ -41,6 +67,8 @@ pub enum ListPart<K> {
     Item(K),
     /// An object that is not what its type says.
     Undecodable(DecodeError),
+    /// So many bytes have arrived: the source is alive, whatever they mean.
+    Bytes(usize),
     /// What the list says about itself; nothing follows.
     End(ListMeta),
 }
@@ -58,4 +86,6 @@ pub enum WatchPart<K> {
         /// Which object, and why.
         error: DecodeError,
     },
+    /// So many bytes have arrived: the source is alive, whatever they mean.
+    Bytes(usize),
 }

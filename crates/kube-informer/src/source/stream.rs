@@ -1,8 +1,10 @@
 //! From the body of an answer to a stream of objects.
 
+use std::marker::PhantomData;
+
 use bytes::Bytes;
 use futures::StreamExt;
-use futures::stream;
+use futures::stream::{self, BoxStream};
 use http_body_util::BodyExt;
 use kube_client::client::Body;
 use kube_wire::{DecodeOptions, EventError, Limits, ListItems, WatchFrames, decode_event, decode_object};
@@ -15,33 +17,7 @@ pub(super) fn list_stream<K>(body: Body, limits: Limits, options: DecodeOptions)
 where
     K: DeserializeOwned + Send + 'static,
 {
-    let state = Some((body, ListItems::new(limits)));
-    stream::unfold(state, move |state| async move {
-        let (mut body, mut items) = state?;
-        loop {
-            match items.next_item() {
-                Ok(Some(item)) => {
-                    let part =
-                        decode_object(&item, options).map_or_else(ListPart::Undecodable, ListPart::Item);
-                    return Some((Ok(part), Some((body, items))));
-                }
-                Ok(None) => {}
-                Err(error) => return Some((Err(SourceError::garbled(error)), None)),
-            }
-            let pushed = match next_bytes(&mut body).await {
-                Ok(Some(bytes)) => items.push(&bytes),
-                Ok(None) => {
-                    let end = items.finish().map(ListPart::End).map_err(SourceError::garbled);
-                    return Some((end, None));
-                }
-                Err(error) => return Some((Err(error), None)),
-            };
-            if let Err(error) = pushed {
-                return Some((Err(SourceError::garbled(error)), None));
-            }
-        }
-    })
-    .boxed()
+    parts(List { body, items: Some(ListItems::new(limits)), options, kind: PhantomData })
 }
 
 /// A watch, event by event.
@@ -49,17 +25,23 @@ pub(super) fn watch_stream<K>(body: Body, limits: Limits, options: DecodeOptions
 where
     K: DeserializeOwned + Send + 'static,
 {
-    let state = Some(Watch { body, frames: WatchFrames::new(limits) });
-    stream::unfold(state, move |state| async move {
-        let mut watch = state?;
-        match watch.next_frame().await {
-            Ok(Some(frame)) => match decode_event(&frame, options) {
-                Ok(event) => Some((Ok(WatchPart::Event(event)), Some(watch))),
-                Err(EventError::Object { event, error }) => {
-                    Some((Ok(WatchPart::Undecodable { event, error }), Some(watch)))
-                }
-                Err(error) => Some((Err(SourceError::garbled(error)), None)),
-            },
+    parts(Watch { body, frames: WatchFrames::new(limits), options, kind: PhantomData })
+}
+
+/// Reads an answer part by part.
+trait Reader: Send + 'static {
+    type Part: Send;
+
+    /// The next part; none at the end.
+    fn next(&mut self) -> impl Future<Output = Result<Option<Self::Part>, SourceError>> + Send;
+}
+
+/// All parts up to the end or the first error.
+fn parts<R: Reader>(reader: R) -> BoxStream<'static, Result<R::Part, SourceError>> {
+    stream::unfold(Some(reader), async |reader| {
+        let mut reader = reader?;
+        match reader.next().await {
+            Ok(Some(part)) => Some((Ok(part), Some(reader))),
             Ok(None) => None,
             Err(error) => Some((Err(error), None)),
         }
@@ -67,23 +49,54 @@ where
     .boxed()
 }
 
-struct Watch {
+struct List<K> {
     body: Body,
-    frames: WatchFrames,
+    /// None after the end.
+    items: Option<ListItems>,
+    options: DecodeOptions,
+    kind: PhantomData<fn() -> K>,
 }
 
-impl Watch {
-    async fn next_frame(&mut self) -> Result<Option<Bytes>, SourceError> {
-        loop {
-            if let Some(frame) = self.frames.next_frame().map_err(SourceError::garbled)? {
-                return Ok(Some(frame));
-            }
-            match next_bytes(&mut self.body).await? {
-                Some(bytes) => self.frames.push(&bytes).map_err(SourceError::garbled)?,
-                // A frame without its line end was cut: asked again from the last version, it comes whole.
-                None => return Ok(None),
-            }
+impl<K: DeserializeOwned + Send + 'static> Reader for List<K> {
+    type Part = ListPart<K>;
+
+    async fn next(&mut self) -> Result<Option<ListPart<K>>, SourceError> {
+        let Some(items) = &mut self.items else { return Ok(None) };
+        if let Some(item) = items.next_item().map_err(SourceError::garbled)? {
+            let decoded = decode_object(&item, self.options);
+            return Ok(Some(decoded.map_or_else(ListPart::Undecodable, ListPart::Item)));
         }
+        if let Some(bytes) = next_bytes(&mut self.body).await? {
+            items.push(&bytes).map_err(SourceError::garbled)?;
+            return Ok(Some(ListPart::Bytes(bytes.len())));
+        }
+        let Some(items) = self.items.take() else { return Ok(None) };
+        Ok(Some(ListPart::End(items.finish().map_err(SourceError::garbled)?)))
+    }
+}
+
+struct Watch<K> {
+    body: Body,
+    frames: WatchFrames,
+    options: DecodeOptions,
+    kind: PhantomData<fn() -> K>,
+}
+
+impl<K: DeserializeOwned + Send + 'static> Reader for Watch<K> {
+    type Part = WatchPart<K>;
+
+    async fn next(&mut self) -> Result<Option<WatchPart<K>>, SourceError> {
+        if let Some(frame) = self.frames.next_frame().map_err(SourceError::garbled)? {
+            return match decode_event(&frame, self.options) {
+                Ok(event) => Ok(Some(WatchPart::Event(event))),
+                Err(EventError::Object { event, error }) => Ok(Some(WatchPart::Undecodable { event, error })),
+                Err(error) => Err(SourceError::garbled(error)),
+            };
+        }
+        // A frame without its line end was cut: asked again from the last version, it comes whole.
+        let Some(bytes) = next_bytes(&mut self.body).await? else { return Ok(None) };
+        self.frames.push(&bytes).map_err(SourceError::garbled)?;
+        Ok(Some(WatchPart::Bytes(bytes.len())))
     }
 }
 

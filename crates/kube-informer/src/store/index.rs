@@ -103,7 +103,7 @@ impl<K> Indexed<K> {
         Self { name: Arc::clone(&self.name), function: Arc::clone(&self.function), values: Map::new() }
     }
 
-    pub(super) fn get(&self, value: &str) -> impl Iterator<Item = &Object<K>> {
+    pub(super) fn get(&self, value: &str) -> impl Iterator<Item = &Object<K>> + use<'_, K> {
         self.values.get(value).into_iter().flat_map(|entry| entry.objects.iter())
     }
 

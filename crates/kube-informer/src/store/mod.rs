@@ -158,14 +158,19 @@ impl<K: Resource> Store<K> {
         written
     }
 
-    /// Replaces everything in one step; returns what was added or changed, in the order given, and then what is
-    /// gone. An object whose version has not changed stays the object it was. Objects of the keys in `kept` stay as
-    /// they are, though nothing is known of what they are now.
-    pub fn replace(&self, objects: Vec<K>, kept: &HashSet<String>, version: Option<&str>) -> Vec<Written<K>> {
+    /// Replaces everything in one step, or everything in one namespace; returns what was added or changed, in the
+    /// order given, and then what is gone. An object whose version has not changed stays the object it was. Objects
+    /// of the keys in `kept` stay as they are, though nothing is known of what they are now.
+    pub fn replace(
+        &self,
+        objects: Vec<K>,
+        namespace: Option<&str>,
+        kept: &HashSet<String>,
+        version: Option<&str>,
+    ) -> Vec<Written<K>> {
         let _writing = self.shared.writing.lock();
         let current = self.shared.current.load_full();
-        let mut next = current.emptied();
-        let mut written = Vec::new();
+        let (mut next, mut written) = (current.without(namespace), Vec::new());
         for object in objects {
             let mut object = Object::new(object);
             let old = current.get_key(object.key()).cloned();
@@ -179,13 +184,16 @@ impl<K: Resource> Store<K> {
             next.put(&object);
             written.push(Written { old, new: Some(object), last: None });
         }
-        for object in current.iter().filter(|old| kept.contains(old.key())) {
-            if next.get_key(object.key()).is_none() {
+        for object in current.within(namespace) {
+            if next.get_key(object.key()).is_some() {
+                continue;
+            }
+            if kept.contains(object.key()) {
                 next.put(object);
+            } else {
+                written.push(Written { old: Some(object.clone()), new: None, last: None });
             }
         }
-        let gone = current.iter().filter(|old| next.get_key(old.key()).is_none());
-        written.extend(gone.map(|old| Written { old: Some(old.clone()), new: None, last: None }));
         self.publish(next, version);
         written
     }

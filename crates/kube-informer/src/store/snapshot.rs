@@ -33,8 +33,9 @@ impl<K> Snapshot<K> {
     }
 
     /// All objects of a namespace, in no order.
-    pub fn namespaced(&self, namespace: &str) -> impl Iterator<Item = &Object<K>> {
-        self.indexes.first().into_iter().flat_map(move |index| index.get(namespace))
+    pub fn namespaced(&self, namespace: &str) -> impl Iterator<Item = &Object<K>> + use<'_, K> {
+        let index = self.indexes.first();
+        index.map(|index| index.get(namespace)).into_iter().flatten()
     }
 
     /// The objects with a value in the index of a name; none if there is no such index.
@@ -61,10 +62,25 @@ impl<K> Snapshot<K> {
         Self { objects: Map::new(), indexes, version: None }
     }
 
-    /// The same indexes and the same version, without objects.
-    pub(super) fn emptied(&self) -> Self {
-        let indexes = self.indexes.iter().map(|index| Arc::new(index.emptied())).collect();
-        Self { objects: Map::new(), indexes, version: self.version.clone() }
+    /// All objects, or those of one namespace.
+    pub(super) fn within(&self, namespace: Option<&str>) -> Box<dyn Iterator<Item = &Object<K>> + '_> {
+        match namespace {
+            Some(namespace) => Box::new(self.namespaced(namespace)),
+            None => Box::new(self.iter()),
+        }
+    }
+
+    /// The same, without its objects, or without those of one namespace.
+    pub(super) fn without(&self, namespace: Option<&str>) -> Self {
+        if namespace.is_none() {
+            let indexes = self.indexes.iter().map(|index| Arc::new(index.emptied())).collect();
+            return Self { objects: Map::new(), indexes, version: self.version.clone() };
+        }
+        let mut next = self.clone();
+        for object in self.within(namespace) {
+            next.remove(object.key());
+        }
+        next
     }
 
     pub(super) fn with_index(&self, index: Arc<Indexed<K>>) -> Self {

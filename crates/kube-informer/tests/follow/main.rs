@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_informer::queue::{Consumer, Delta, queue};
-use kube_informer::reflector::{Config, Reflector};
+use kube_informer::reflector::{Config, Note, Reflector};
 use kube_informer::source::KubeSource;
 use kube_testserver::{Fault, Rule, TestServer, TestServerBuilder, Verb};
 use support::Strict;
@@ -42,8 +42,10 @@ impl Follower {
         let stop = CancellationToken::new();
         let errors = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&errors);
-        let reflector = Reflector::new(source, config, 1).on_error(move |_| {
-            count.fetch_add(1, Ordering::Relaxed);
+        let reflector = Reflector::new(source, config, 1).on_note(move |note| {
+            if let Note::Failed(_) = note {
+                count.fetch_add(1, Ordering::Relaxed);
+            }
         });
         tokio::spawn(reflector.run(producer, stop.clone()));
         Self {
