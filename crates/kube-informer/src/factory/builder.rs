@@ -1,15 +1,18 @@
 //! Settings for a factory.
 
-use std::any::TypeId;
-use std::collections::HashMap;
+use std::any::{Any, TypeId};
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube_client::Client;
+use kube_core::Resource;
 use parking_lot::Mutex;
 
 use super::{Inner, SharedInformerFactory};
+use crate::metrics::Metrics;
 use crate::reflector::Config;
 use crate::source::Tweak;
 
@@ -23,12 +26,24 @@ pub struct FactoryBuilder {
     settings: Settings,
 }
 
+/// Changes each object of a type.
+type TransformOf<K> = Arc<dyn Fn(K) -> K + Send + Sync>;
+
+/// Changes what all objects have.
+type MetadataHook = Arc<dyn Fn(&mut ObjectMeta) + Send + Sync>;
+
 #[derive(Default)]
 pub(super) struct Settings {
-    pub(super) namespace: Option<String>,
+    pub(super) name: Option<String>,
+    /// None for all.
+    pub(super) namespaces: Option<BTreeSet<String>>,
     pub(super) resync: Duration,
     pub(super) resync_of: HashMap<TypeId, Duration>,
     pub(super) tweak: Option<TweakHook>,
+    pub(super) transform_metadata: Option<MetadataHook>,
+    /// Each an `Arc<dyn Fn(K) -> K + Send + Sync>` of its type.
+    transforms: HashMap<TypeId, Box<dyn Any + Send + Sync>>,
+    pub(super) metrics: Option<Metrics>,
     pub(super) config: Config,
     pub(super) seed: u64,
 }
@@ -38,9 +53,20 @@ impl FactoryBuilder {
         Self { client, settings: Settings::default() }
     }
 
-    /// Only objects of one namespace.
-    pub fn namespace(mut self, namespace: impl Into<String>) -> Self {
-        self.settings.namespace = Some(namespace.into());
+    /// A name that stands before those of the informers, for logs and metrics.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.settings.name = Some(name.into());
+        self
+    }
+
+    /// Only objects of one namespace. Types without namespaces have all their objects.
+    pub fn namespace(self, namespace: impl Into<String>) -> Self {
+        self.namespaces([namespace])
+    }
+
+    /// Only objects of these namespaces. Types without namespaces have all their objects.
+    pub fn namespaces(mut self, namespaces: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.settings.namespaces = Some(namespaces.into_iter().map(Into::into).collect());
         self
     }
 
@@ -59,6 +85,26 @@ impl FactoryBuilder {
     /// Changes what is asked for, for every type: selectors and other parameters.
     pub fn tweak(mut self, change: impl Fn(&mut Tweak) + Send + Sync + 'static) -> Self {
         self.settings.tweak = Some(Box::new(change));
+        self
+    }
+
+    /// Changes each object of a type, exactly once, before it reaches the store: to drop what nobody reads.
+    pub fn transform_of<K: 'static>(mut self, transform: impl Fn(K) -> K + Send + Sync + 'static) -> Self {
+        let transform: TransformOf<K> = Arc::new(transform);
+        self.settings.transforms.insert(TypeId::of::<K>(), Box::new(transform));
+        self
+    }
+
+    /// Changes the metadata of each object of every type, exactly once, before it reaches the store: to drop
+    /// annotations that nobody reads.
+    pub fn transform_metadata(mut self, change: impl Fn(&mut ObjectMeta) + Send + Sync + 'static) -> Self {
+        self.settings.transform_metadata = Some(Arc::new(change));
+        self
+    }
+
+    /// Shows all informers there.
+    pub fn metrics(mut self, metrics: &Metrics) -> Self {
+        self.settings.metrics = Some(metrics.clone());
         self
     }
 
@@ -81,8 +127,33 @@ impl FactoryBuilder {
     }
 }
 
+impl Settings {
+    /// What is to be done to each object of a type.
+    pub(super) fn transform<K: Resource + 'static>(
+        &self,
+    ) -> Option<impl Fn(K) -> K + Send + 'static + use<K>> {
+        let all = self.transform_metadata.clone();
+        let own = self.transforms.get(&TypeId::of::<K>());
+        let own = own.and_then(|any| any.downcast_ref::<TransformOf<K>>()).cloned();
+        if all.is_none() && own.is_none() {
+            return None;
+        }
+        Some(move |mut object: K| {
+            if let Some(change) = &all {
+                change(object.meta_mut());
+            }
+            match &own {
+                Some(transform) => transform(object),
+                None => object,
+            }
+        })
+    }
+}
+
 impl fmt::Debug for FactoryBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FactoryBuilder").field("namespace", &self.settings.namespace).finish_non_exhaustive()
+        f.debug_struct("FactoryBuilder")
+            .field("namespaces", &self.settings.namespaces)
+            .finish_non_exhaustive()
     }
 }

@@ -12,13 +12,13 @@ use std::sync::Arc;
 
 use futures::future::join_all;
 use kube_client::Client;
-use kube_core::Resource;
+use kube_core::{ClusterResourceScope, Resource};
 use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 
 use crate::informer::SharedInformer;
 use crate::lister::Lister;
-use crate::source::{KubeSource, SourceError};
+use crate::source::{KubeSource, SourceError, resource_name};
 use builder::Settings;
 use shared::AnyInformer;
 
@@ -56,6 +56,8 @@ struct Inner {
 #[derive(Default)]
 struct State {
     informers: HashMap<TypeId, Arc<dyn AnyInformer>>,
+    /// How many have been made so far.
+    made: u64,
     /// What is asked for from now on is refused.
     shut_down: bool,
 }
@@ -67,9 +69,24 @@ pub enum FactoryError {
     /// It has been shut down.
     #[error("the informer factory has been shut down; make a new one")]
     ShutDown,
+    /// There is no namespace to look into.
+    #[error("the informer factory was given an empty list of namespaces; name at least one, or none for all")]
+    NoNamespace,
     /// Some informers cannot sync, or were stopped before they had.
     #[error("{}", in_words(.0))]
     NotSynced(Vec<NotSynced>),
+}
+
+/// An informer that has synced.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Synced {
+    /// `pods`, `deployments.apps`.
+    pub resource: String,
+    /// How many objects there are.
+    pub objects: usize,
+    /// How many objects cannot be decoded; the informer's status names them.
+    pub quarantined: usize,
 }
 
 /// An informer that cannot sync.
@@ -93,7 +110,8 @@ impl SharedInformerFactory {
         FactoryBuilder::new(client)
     }
 
-    /// The informer of a type, made when it is first asked for. It has to be [started](Self::start).
+    /// The informer of a type, made when it is first asked for, and anew after it was stopped. It has to be
+    /// [started](Self::start).
     pub fn of<K>(&self) -> Result<SharedInformer<K>, FactoryError>
     where
         K: Resource<DynamicType = ()> + DeserializeOwned + Send + Sync + 'static,
@@ -103,11 +121,13 @@ impl SharedInformerFactory {
             return Err(FactoryError::ShutDown);
         }
         let known = state.informers.get(&TypeId::of::<K>());
-        if let Some(informer) = known.and_then(|any| any.as_any().downcast_ref::<SharedInformer<K>>()) {
+        let known = known.and_then(|any| any.as_any().downcast_ref::<SharedInformer<K>>());
+        if let Some(informer) = known.filter(|informer| !informer.is_stopped()) {
             return Ok(informer.clone());
         }
-        let seed = self.inner.settings.seed.wrapping_add(state.informers.len() as u64);
-        let informer = self.make::<K>(seed);
+        state.made += 1;
+        let seed = self.inner.settings.seed.wrapping_add(state.made);
+        let informer = self.make::<K>(seed)?;
         state.informers.insert(TypeId::of::<K>(), Arc::new(informer.clone()));
         Ok(informer)
     }
@@ -131,13 +151,31 @@ impl SharedInformerFactory {
 
     /// Waits until all informers that have been asked for have synced.
     ///
-    /// Fails as soon as it is known which ones cannot: the server refuses them (401, 403) or does not know their type
-    /// (404). Those go on trying, and may sync later.
-    pub async fn wait_for_cache_sync(&self) -> Result<(), FactoryError> {
+    /// Fails as soon as it is known which ones cannot: the server refuses them (401, 403), does not know their type
+    /// (404), or sends what cannot be decoded. Those go on trying, and may sync later.
+    pub async fn wait_for_cache_sync(&self) -> Result<Vec<Synced>, FactoryError> {
         let informers = self.informers();
-        let outcomes = join_all(informers.iter().map(|informer| informer.settled())).await;
-        let failed: Vec<NotSynced> = outcomes.into_iter().filter_map(Result::err).collect();
-        if failed.is_empty() { Ok(()) } else { Err(FactoryError::NotSynced(failed)) }
+        let (mut synced, mut failed) = (Vec::new(), Vec::new());
+        for outcome in join_all(informers.iter().map(|informer| informer.settled())).await {
+            match outcome {
+                Ok(one) => synced.push(one),
+                Err(one) => failed.push(one),
+            }
+        }
+        if failed.is_empty() { Ok(synced) } else { Err(FactoryError::NotSynced(failed)) }
+    }
+
+    /// Stops the informer of one type, and returns when every task of it has ended; false if there was none. The next
+    /// who asks for the type gets a new one.
+    pub async fn shutdown_of<K: 'static>(&self) -> bool {
+        let informer = self.inner.state.lock().informers.remove(&TypeId::of::<K>());
+        match informer {
+            Some(informer) => {
+                informer.shutdown().await;
+                true
+            }
+            None => false,
+        }
     }
 
     /// Stops all informers, and returns when every task of them has ended. May be called by many, at any time; what is
@@ -154,31 +192,43 @@ impl SharedInformerFactory {
         informers
     }
 
-    fn make<K>(&self, seed: u64) -> SharedInformer<K>
+    fn make<K>(&self, seed: u64) -> Result<SharedInformer<K>, FactoryError>
     where
         K: Resource<DynamicType = ()> + DeserializeOwned + Send + Sync + 'static,
     {
         let settings = &self.inner.settings;
-        let client = self.inner.client.clone();
-        let source = match &settings.namespace {
-            Some(namespace) => KubeSource::<K>::namespaced(client, namespace, &()),
-            None => KubeSource::<K>::all(client, &()),
+        let tweaked = |source: KubeSource<K>| {
+            source.tweak(|tweak| {
+                if let Some(change) = &settings.tweak {
+                    change(tweak);
+                }
+            })
         };
-        let source = source.tweak(|tweak| {
-            if let Some(change) = &settings.tweak {
-                change(tweak);
+        let client = &self.inner.client;
+        let mut builder = match &settings.namespaces {
+            Some(namespaces) if !is_cluster_scoped::<K>() => {
+                let sources = KubeSource::namespaces(client, namespaces, &()).into_iter().map(tweaked);
+                SharedInformer::across(sources).map_err(|_| FactoryError::NoNamespace)?
             }
-        });
-        let (group, plural) = (K::group(&()), K::plural(&()));
-        let name = if group.is_empty() { plural.into_owned() } else { format!("{plural}.{group}") };
+            _ => SharedInformer::builder(tweaked(KubeSource::all(client.clone(), &()))),
+        };
+        if let Some(name) = &settings.name {
+            let resource = resource_name(&K::plural(&()), &K::group(&()));
+            builder = builder.name(format!("{name}/{resource}"));
+        }
+        if let Some(transform) = settings.transform::<K>() {
+            builder = builder.transform(transform);
+        }
+        if let Some(metrics) = &settings.metrics {
+            builder = builder.metrics(metrics);
+        }
         let resync = settings.resync_of.get(&TypeId::of::<K>()).copied().unwrap_or(settings.resync);
-        SharedInformer::builder(source)
-            .name(name)
-            .seed(seed)
-            .resync(resync)
-            .config(settings.config.clone())
-            .build()
+        Ok(builder.seed(seed).resync(resync).config(settings.config.clone()).build())
     }
+}
+
+fn is_cluster_scoped<K: Resource + 'static>() -> bool {
+    TypeId::of::<K::Scope>() == TypeId::of::<ClusterResourceScope>()
 }
 
 impl fmt::Debug for SharedInformerFactory {

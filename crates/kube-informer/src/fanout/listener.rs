@@ -79,6 +79,8 @@ pub struct ListenerStatus {
     pub name: String,
     /// Events that wait.
     pub pending: usize,
+    /// How long the first of them has been waiting.
+    pub oldest_pending: Option<Duration>,
     /// The queue has grown too long, and only the latest state of each object waits.
     pub coalescing: bool,
     /// Events that were merged into others so far.
@@ -145,13 +147,13 @@ impl<K> Listener<K> {
     }
 
     /// Puts an event in; false if nobody listens any more.
-    pub(super) fn push(&self, event: Event<K>) -> bool {
+    pub(super) fn push(&self, event: Event<K>, now: Instant) -> bool {
         let mut inner = self.inner.lock();
         if inner.open != Open::Yes {
             return false;
         }
         inner.initial_left += usize::from(event.is_initial());
-        let put = inner.pending.push(event);
+        let put = inner.pending.push(event, now);
         inner.initial_left = inner.initial_left.saturating_sub(put.initial_cancelled);
         let waker = inner.waker.take();
         self.note_progress(&inner, false);
@@ -191,10 +193,12 @@ impl<K> Listener<K> {
     }
 
     pub(super) fn status(&self) -> ListenerStatus {
+        let now = tokio::time::Instant::now().into_std();
         let inner = self.inner.lock();
         ListenerStatus {
             name: self.name.clone(),
             pending: inner.pending.len(),
+            oldest_pending: inner.pending.oldest().map(|since| now.saturating_duration_since(since)),
             coalescing: inner.pending.is_coalescing(),
             coalesced: inner.pending.coalesced(),
             told: inner.told,

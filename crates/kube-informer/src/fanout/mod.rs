@@ -76,7 +76,7 @@ impl<K: Resource + Send + Sync + 'static> Fanout<K> {
         for listener in self.listeners.iter().filter(|listener| listener.is_due(now, started)) {
             for object in there.iter() {
                 let (old, new) = (object.clone(), object.clone());
-                listener.push(Event::Updated { old, new, resync: true });
+                listener.push(Event::Updated { old, new, resync: true }, now);
             }
         }
         self.resync.checked(now);
@@ -106,7 +106,8 @@ impl<K: Resource + Send + Sync + 'static> Fanout<K> {
 
     /// Tells everybody.
     pub fn tell(&mut self, event: &Event<K>) {
-        self.listeners.retain(|listener| listener.push(event.clone()));
+        let now = tokio::time::Instant::now().into_std();
+        self.listeners.retain(|listener| listener.push(event.clone(), now));
     }
 
     /// Says that the first list has been told in whole.
@@ -117,11 +118,6 @@ impl<K: Resource + Send + Sync + 'static> Fanout<K> {
         }
     }
 
-    /// How each listener is doing.
-    pub fn status(&self) -> Vec<ListenerStatus> {
-        self.listeners.iter().map(|listener| listener.status()).collect()
-    }
-
     fn add(
         &mut self,
         options: ListenerOptions,
@@ -130,8 +126,9 @@ impl<K: Resource + Send + Sync + 'static> Fanout<K> {
         self.next_id += 1;
         let due = self.resync.join(options.resync_period());
         let listener = Arc::new(Listener::new(self.next_id, options, due));
+        let now = tokio::time::Instant::now().into_std();
         for object in there {
-            listener.push(Event::Added { object, initial: true });
+            listener.push(Event::Added { object, initial: true }, now);
         }
         if self.synced {
             listener.initial_complete();
@@ -142,6 +139,11 @@ impl<K: Resource + Send + Sync + 'static> Fanout<K> {
 }
 
 impl<K> Fanout<K> {
+    /// How each listener is doing.
+    pub fn status(&self) -> Vec<ListenerStatus> {
+        self.listeners.iter().map(|listener| listener.status()).collect()
+    }
+
     /// Ends all listeners: what waits is still told if `drain`, and nothing follows.
     pub fn close(&mut self, drain: bool) {
         for listener in self.listeners.drain(..) {

@@ -1,6 +1,7 @@
 //! The events that wait for one listener.
 
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::time::Instant;
 
 use super::{Deleted, Event};
 use crate::store::Object;
@@ -16,13 +17,19 @@ pub(super) struct Pending<K> {
 
 #[derive(Debug)]
 enum State<K> {
-    Every(VecDeque<Event<K>>),
-    Latest { order: VecDeque<Box<str>>, entries: HashMap<Box<str>, Entry<K>> },
+    /// With the time since when each waits.
+    Every(VecDeque<(Instant, Event<K>)>),
+    Latest {
+        order: VecDeque<Box<str>>,
+        entries: HashMap<Box<str>, Entry<K>>,
+    },
 }
 
 /// What the listener does not know yet about one object.
 #[derive(Debug)]
 struct Entry<K> {
+    /// Since when the first of what is in it waits.
+    since: Instant,
     /// What the listener saw last; none if it has not heard of the object.
     seen: Option<Object<K>>,
     now: Now<K>,
@@ -64,25 +71,36 @@ impl<K> Pending<K> {
         matches!(self.state, State::Latest { .. })
     }
 
-    pub(super) fn push(&mut self, event: Event<K>) -> Put {
+    /// Since when the first event waits.
+    pub(super) fn oldest(&self) -> Option<Instant> {
+        match &self.state {
+            State::Every(events) => events.front().map(|(since, _)| *since),
+            State::Latest { order, entries } => {
+                order.iter().find_map(|key| entries.get(key)).map(|entry| entry.since)
+            }
+        }
+    }
+
+    pub(super) fn push(&mut self, event: Event<K>, now: Instant) -> Put {
         if let State::Every(events) = &mut self.state {
             if self.high_water.is_none_or(|mark| events.len() < mark) {
-                events.push_back(event);
+                events.push_back((now, event));
                 return Put { initial_cancelled: 0 };
             }
             let waiting = std::mem::take(events);
             self.state = State::Latest { order: VecDeque::new(), entries: HashMap::new() };
-            let cancelled: usize = waiting.into_iter().map(|event| usize::from(self.merge(event))).sum();
-            return Put { initial_cancelled: cancelled + usize::from(self.merge(event)) };
+            let merged = waiting.into_iter().map(|(since, event)| usize::from(self.merge(event, since)));
+            let cancelled: usize = merged.sum();
+            return Put { initial_cancelled: cancelled + usize::from(self.merge(event, now)) };
         }
-        Put { initial_cancelled: usize::from(self.merge(event)) }
+        Put { initial_cancelled: usize::from(self.merge(event, now)) }
     }
 
     /// The next event; none if nothing waits.
     pub(super) fn pop(&mut self) -> Option<Event<K>> {
         let State::Latest { order, entries } = &mut self.state else {
             let State::Every(events) = &mut self.state else { return None };
-            return events.pop_front();
+            return events.pop_front().map(|(_, event)| event);
         };
         while let Some(key) = order.pop_front() {
             let Some(entry) = entries.remove(&key) else { continue };
@@ -100,12 +118,12 @@ impl<K> Pending<K> {
     }
 
     /// Puts an event into the entry of its object; true if an initial object vanished with it.
-    fn merge(&mut self, event: Event<K>) -> bool {
+    fn merge(&mut self, event: Event<K>, since: Instant) -> bool {
         let State::Latest { order, entries } = &mut self.state else { return false };
         let key: Box<str> = event.object().key().into();
         let Some(entry) = entries.get_mut(&key) else {
             order.push_back(key.clone());
-            entries.insert(key, Entry::of(event));
+            entries.insert(key, Entry::of(event, since));
             return false;
         };
         self.coalesced += 1;
@@ -138,15 +156,16 @@ fn forget_empty_places<K>(order: &mut VecDeque<Box<str>>, entries: &HashMap<Box<
 }
 
 impl<K> Entry<K> {
-    fn of(event: Event<K>) -> Self {
+    fn of(event: Event<K>, since: Instant) -> Self {
         match event {
             Event::Added { object, initial } => {
-                Self { seen: None, now: Now::There(object), initial, resync: false }
+                Self { since, seen: None, now: Now::There(object), initial, resync: false }
             }
             Event::Updated { old, new, resync } => {
-                Self { seen: Some(old), now: Now::There(new), initial: false, resync }
+                Self { since, seen: Some(old), now: Now::There(new), initial: false, resync }
             }
             Event::Deleted(gone) => Self {
+                since,
                 seen: Some(gone.object().clone()),
                 now: Now::Gone(gone),
                 initial: false,
@@ -176,12 +195,13 @@ mod tests {
             let object = serde_json::json!({"metadata": {"name": name}});
             Object::<ConfigMap>::new(serde_json::from_value(object).unwrap())
         };
+        let now = tokio::time::Instant::now().into_std();
         let mut pending = Pending::new(Some(1));
-        pending.push(Event::Added { object: object("stays"), initial: false });
+        pending.push(Event::Added { object: object("stays"), initial: false }, now);
         for round in 0..10_000 {
             let name = format!("blink-{}", round % 7);
-            pending.push(Event::Added { object: object(&name), initial: false });
-            pending.push(Event::Deleted(Deleted::new(object(&name))));
+            pending.push(Event::Added { object: object(&name), initial: false }, now);
+            pending.push(Event::Deleted(Deleted::new(object(&name))), now);
         }
         assert_eq!(pending.len(), 1);
         let State::Latest { order, .. } = &pending.state else { panic!("it coalesces") };

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use kube_core::Resource;
@@ -15,6 +15,7 @@ use super::process::{Stage, Traffic};
 use super::step::Transform;
 use super::{InformerError, InformerStatus, Shared, SharedInformer};
 use crate::fanout::Fanout;
+use crate::metrics::{self, Metrics, Observed};
 use crate::queue::DEFAULT_CAPACITY;
 use crate::reflector::Config;
 use crate::source::{ListWatch, Scope, SourceError};
@@ -29,6 +30,7 @@ pub struct InformerBuilder<K> {
     name: Option<String>,
     scopes: Vec<Scope>,
     resync: Duration,
+    metrics: Option<Metrics>,
     settings: Settings<K>,
 }
 
@@ -64,7 +66,7 @@ impl<K: Resource + Send + Sync + 'static> InformerBuilder<K> {
     }
 
     fn of(sources: Vec<Arc<dyn ListWatch<K>>>) -> Self {
-        let scopes = sources.iter().map(|source| source.scope()).collect();
+        let scopes = sources.iter().map(ListWatch::scope).collect();
         let settings = Settings {
             sources,
             config: Config::default(),
@@ -73,7 +75,7 @@ impl<K: Resource + Send + Sync + 'static> InformerBuilder<K> {
             transform: None,
             on_error: None,
         };
-        Self { name: None, scopes, resync: Duration::ZERO, settings }
+        Self { name: None, scopes, resync: Duration::ZERO, metrics: None, settings }
     }
 
     /// A name, for logs and metrics; that of the resource by default.
@@ -85,6 +87,12 @@ impl<K: Resource + Send + Sync + 'static> InformerBuilder<K> {
     /// Tells listeners everything again, every so often; never by default. Listeners may ask for other periods.
     pub fn resync(mut self, period: Duration) -> Self {
         self.resync = period;
+        self
+    }
+
+    /// Shows the informer there, under its name.
+    pub fn metrics(mut self, metrics: &Metrics) -> Self {
+        self.metrics = Some(metrics.clone());
         self
     }
 
@@ -127,6 +135,7 @@ impl<K: Resource + Send + Sync + 'static> InformerBuilder<K> {
         let fanout = Fanout::with_tasks(tasks.clone()).resync(self.resync);
         let shared = Shared {
             name: self.name.unwrap_or_else(|| self.scopes.first().map(Scope::resource).unwrap_or_default()),
+            scope: Scope { namespace: None, ..self.scopes.first().cloned().unwrap_or_default() },
             store: Store::new(),
             stage: Mutex::new(Stage::new(fanout, namespaces())),
             status: watch::Sender::new(InformerStatus::new(namespaces())),
@@ -134,8 +143,14 @@ impl<K: Resource + Send + Sync + 'static> InformerBuilder<K> {
             settings: Mutex::new(Some(self.settings)),
             tasks,
             stop: CancellationToken::new(),
+            latency: self.metrics.as_ref().map(|_| metrics::latency()),
         };
-        SharedInformer { shared: Arc::new(shared) }
+        let shared = Arc::new(shared);
+        if let Some(metrics) = &self.metrics {
+            let observed: Weak<dyn Observed> = Arc::downgrade(&shared) as _;
+            metrics.add(&shared.name, observed);
+        }
+        SharedInformer { shared }
     }
 }
 

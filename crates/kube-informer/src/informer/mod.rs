@@ -1,11 +1,13 @@
 //! Shared informers: one watch and one copy of a kind, for any number of listeners.
 
 mod builder;
+mod controller;
 mod process;
 mod status;
 mod step;
 
 pub use builder::InformerBuilder;
+pub use controller::Controller;
 pub use status::{InformerStatus, Phase, ScopeStatus, Trouble};
 
 use std::fmt;
@@ -13,12 +15,14 @@ use std::sync::Arc;
 
 use kube_core::Resource;
 use parking_lot::Mutex;
+use prometheus_client::metrics::histogram::Histogram;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::fanout::{Handle, ListenerOptions, Registration, Subscription};
-use crate::source::ListWatch;
+use crate::metrics::{Observation, Observed};
+use crate::source::{ListWatch, Scope};
 use crate::store::{Index, IndexError, IndexValues, Store};
 use builder::Settings;
 use process::{Stage, Traffic};
@@ -49,6 +53,8 @@ pub struct SharedInformer<K> {
 
 struct Shared<K> {
     name: String,
+    /// The resource; the namespaces are in the status.
+    scope: Scope,
     store: Store<K>,
     /// Held while a change goes to the store and to the listeners, and while a listener is added: so that it hears
     /// of each change either as something that is there or as something that follows.
@@ -58,6 +64,8 @@ struct Shared<K> {
     settings: Mutex<Option<Settings<K>>>,
     tasks: TaskTracker,
     stop: CancellationToken,
+    /// Only if somebody looks at it.
+    latency: Option<Histogram>,
 }
 
 /// Why something cannot be done with an informer.
@@ -181,6 +189,11 @@ impl<K: Resource + Send + Sync + 'static> SharedInformer<K> {
         &self.shared.name
     }
 
+    /// What it is an informer of: `deployments.apps`; empty if its source does not say.
+    pub fn resource(&self) -> String {
+        self.shared.scope.resource()
+    }
+
     /// The copy has held everything that the server had at some moment after the start.
     pub fn has_synced(&self) -> bool {
         self.shared.status.borrow().synced
@@ -195,13 +208,7 @@ impl<K: Resource + Send + Sync + 'static> SharedInformer<K> {
 
     /// How the informer is doing.
     pub fn status(&self) -> InformerStatus {
-        let mut status = self.shared.status.borrow().clone();
-        let traffic = self.shared.traffic.lock();
-        (status.received_bytes, status.last_heard) = (traffic.received_bytes, traffic.last_heard);
-        status.queued = traffic.queued();
-        drop(traffic);
-        status.listeners = self.shared.stage.lock().fanout.status();
-        status
+        self.shared.status()
     }
 
     /// Changes of the status; the listeners, and what is counted by the byte, aside.
@@ -237,6 +244,26 @@ impl<K: Resource + Send + Sync + 'static> SharedInformer<K> {
 
     fn stopped_error(&self) -> InformerError {
         InformerError::Stopped { name: self.shared.name.clone() }
+    }
+}
+
+impl<K> Shared<K> {
+    fn status(&self) -> InformerStatus {
+        let mut status = self.status.borrow().clone();
+        let traffic = self.traffic.lock();
+        (status.received_bytes, status.last_heard) = (traffic.received_bytes, traffic.last_heard);
+        status.queued = traffic.queued();
+        drop(traffic);
+        status.listeners = self.stage.lock().fanout.status();
+        status
+    }
+}
+
+impl<K: Resource + Send + Sync + 'static> Observed for Shared<K> {
+    fn observe(&self) -> Option<Observation> {
+        let latency = self.latency.clone()?;
+        let shown = !self.stop.is_cancelled();
+        shown.then(|| Observation { scope: self.scope.clone(), status: self.status(), latency })
     }
 }
 

@@ -9,8 +9,8 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::builder::{OnError, Settings};
-use super::status::oldest;
-use super::step::{Step, Transform, steps};
+use super::status::{Took, oldest};
+use super::step::{Step, StepKind, Transform, steps};
 use super::{Phase, Shared};
 use crate::fanout::{Fanout, panic_message};
 use crate::queue::{Consumer, Depth, queue};
@@ -80,26 +80,14 @@ fn note<K: Resource + Send + Sync + 'static>(
     let shared = Arc::downgrade(shared);
     move |note| {
         let Some(shared) = shared.upgrade() else { return };
-        match note {
-            Note::Failed(error) => {
-                let now = Instant::now().into_std();
-                shared.status.send_modify(|status| status.failed(scope, error, now));
-                if let Some(hook) = &on_error {
-                    hook(error);
-                }
-            }
-            Note::Listed { reason } => shared.status.send_modify(|status| {
-                if let Some(reason) = reason {
-                    *status.relists.entry(reason).or_default() += 1;
-                }
-            }),
-            Note::Watching { reason } => shared.status.send_modify(|status| {
-                status.worked(scope);
-                if let Some(reason) = reason {
-                    *status.restarts.entry(reason).or_default() += 1;
-                }
-            }),
-            Note::Heard { bytes } => shared.traffic.lock().heard(bytes),
+        let now = Instant::now().into_std();
+        if let Note::Heard { bytes } = note {
+            shared.traffic.lock().heard(bytes, now);
+            return;
+        }
+        shared.status.send_modify(|status| status.note(scope, &note, now));
+        if let (Note::Failed(error), Some(hook)) = (note, &on_error) {
+            hook(error);
         }
     }
 }
@@ -132,16 +120,18 @@ impl<K: Resource + Send + Sync + 'static> Processor<K> {
                 None => steps(batch, &mut |object| object),
             };
             for step in steps {
+                let measured = shared.latency.as_ref().map(|latency| (latency, Instant::now()));
                 self.take(&shared, step);
+                if let Some((latency, began)) = measured {
+                    latency.observe(began.elapsed().as_secs_f64());
+                }
             }
         }
     }
 
     /// Takes one step: the store is written and the listeners are told, undisturbed by those who join.
     fn take(&self, shared: &Shared<K>, step: Step<K>) {
-        let scope = self.scope;
-        let (version, listed) = (step.version().to_owned(), matches!(step, Step::Everything { .. }));
-        let bookmark = matches!(step, Step::Bookmark { .. });
+        let (scope, kind, version) = (self.scope, step.kind(), step.version().to_owned());
         let mut stage = shared.stage.lock();
         let current = stage.reach(scope, &version);
         let Reached { namespace, listed: listed_before, .. } = &stage.scopes[scope];
@@ -149,24 +139,15 @@ impl<K: Resource + Send + Sync + 'static> Processor<K> {
         for event in &applied.events {
             stage.fanout.tell(event);
         }
+        let listed = kind == StepKind::Everything;
         stage.scopes[scope].listed |= listed;
         if listed && stage.scopes.iter().all(|scope| scope.listed) {
             stage.fanout.initial_complete();
         }
         drop(stage);
-        let (now, changes) = (Instant::now().into_std(), applied.events.len() as u64);
-        shared.status.send_modify(|status| {
-            status.reached(scope, &version, listed);
-            status.quarantine(scope, applied.quarantine);
-            status.objects = shared.store.snapshot().len();
-            match bookmark {
-                true => status.last_bookmark = Some(now),
-                false => status.last_event = Some(now),
-            }
-            if !listed {
-                status.changes += changes;
-            }
-        });
+        let (events, objects) = (applied.events.len() as u64, shared.store.snapshot().len());
+        let took = Took { kind, version, events, objects, quarantine: applied.quarantine };
+        shared.status.send_modify(|status| status.took(scope, took, Instant::now().into_std()));
     }
 }
 
@@ -207,9 +188,9 @@ pub(super) struct Traffic<K> {
 }
 
 impl<K> Traffic<K> {
-    fn heard(&mut self, bytes: usize) {
+    fn heard(&mut self, bytes: usize, now: std::time::Instant) {
         self.received_bytes += bytes as u64;
-        self.last_heard = Some(Instant::now().into_std());
+        self.last_heard = Some(now);
     }
 
     /// Changes that wait for the store.

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use super::step::Quarantine;
+use super::step::{Quarantine, StepKind};
 use crate::fanout::ListenerStatus;
-use crate::reflector::Reason;
+use crate::reflector::{Note, Reason};
 use crate::source::SourceError;
 use crate::store::Version;
 
@@ -92,10 +92,53 @@ pub struct Trouble {
     pub times: u64,
 }
 
+/// What a step did, as far as the status tells it.
+pub(super) struct Took {
+    pub(super) kind: StepKind,
+    pub(super) version: String,
+    pub(super) events: u64,
+    pub(super) objects: usize,
+    pub(super) quarantine: Quarantine,
+}
+
 impl InformerStatus {
     pub(super) fn new(namespaces: impl IntoIterator<Item = Option<String>>) -> Self {
         let scope = |namespace| ScopeStatus { namespace, ..ScopeStatus::default() };
         Self { scopes: namespaces.into_iter().map(scope).collect(), ..Self::default() }
+    }
+
+    /// Takes in what happened while following.
+    pub(super) fn note(&mut self, scope: usize, note: &Note<'_>, now: Instant) {
+        match note {
+            Note::Failed(error) => self.failed(scope, error, now),
+            Note::Listed { reason: Some(reason) } => *self.relists.entry(*reason).or_default() += 1,
+            Note::Watching { reason } => {
+                self.worked(scope);
+                if let Some(reason) = reason {
+                    *self.restarts.entry(*reason).or_default() += 1;
+                }
+            }
+            Note::Heard { bytes } => {
+                self.received_bytes += *bytes as u64;
+                self.last_heard = Some(now);
+            }
+            Note::Listed { reason: None } => {}
+        }
+    }
+
+    /// Takes in what a step did.
+    pub(super) fn took(&mut self, scope: usize, took: Took, now: Instant) {
+        self.reached(scope, &took.version, took.kind == StepKind::Everything);
+        self.quarantine(scope, took.quarantine);
+        self.objects = took.objects;
+        match took.kind {
+            StepKind::Bookmark => self.last_bookmark = Some(now),
+            StepKind::Everything => self.last_event = Some(now),
+            StepKind::Changes => {
+                self.last_event = Some(now);
+                self.changes += took.events;
+            }
+        }
     }
 
     pub(super) fn failed(&mut self, scope: usize, error: &SourceError, now: Instant) {
@@ -109,7 +152,7 @@ impl InformerStatus {
     }
 
     /// What was wrong is over.
-    pub(super) fn worked(&mut self, scope: usize) {
+    fn worked(&mut self, scope: usize) {
         if let Some(scope) = self.scopes.get_mut(scope) {
             scope.trouble = None;
         }
@@ -117,7 +160,7 @@ impl InformerStatus {
     }
 
     /// The copy is current up to a version; `listed` if that is so because everything was listed.
-    pub(super) fn reached(&mut self, scope: usize, version: &str, listed: bool) {
+    fn reached(&mut self, scope: usize, version: &str, listed: bool) {
         if let Some(scope) = self.scopes.get_mut(scope) {
             scope.trouble = None;
             scope.synced |= listed;
@@ -129,7 +172,7 @@ impl InformerStatus {
         self.sum_up();
     }
 
-    pub(super) fn quarantine(&mut self, scope: usize, quarantine: Quarantine) {
+    fn quarantine(&mut self, scope: usize, quarantine: Quarantine) {
         if quarantine.anew {
             match self.scopes.get(scope).and_then(|scope| scope.namespace.as_deref()) {
                 Some(namespace) => {

@@ -25,6 +25,13 @@ pub(super) enum Step<K> {
     Bookmark { version: String },
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StepKind {
+    Changes,
+    Everything,
+    Bookmark,
+}
+
 /// Changes of single objects, in order.
 pub(super) struct Changes<K> {
     writes: Vec<Write<K>>,
@@ -82,6 +89,14 @@ pub(super) fn steps<K: Resource>(batch: Vec<Delta<K>>, transform: &mut dyn FnMut
 }
 
 impl<K: Resource> Step<K> {
+    pub(super) fn kind(&self) -> StepKind {
+        match self {
+            Step::Changes(_) => StepKind::Changes,
+            Step::Everything { .. } => StepKind::Everything,
+            Step::Bookmark { .. } => StepKind::Bookmark,
+        }
+    }
+
     /// The version up to which the copy is current after it.
     pub(super) fn version(&self) -> &str {
         match self {

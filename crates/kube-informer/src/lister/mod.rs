@@ -1,9 +1,14 @@
 //! Reading the copy the way controllers do: by name, by namespace, by label.
 
+mod generic;
+
+pub use generic::GenericLister;
+
 use std::fmt;
 
 use kube_core::{Resource, Selector, SelectorExt};
 
+use crate::source::resource_name;
 use crate::store::{Object, Store};
 
 /// Reads objects of a kind from a store.
@@ -20,7 +25,6 @@ use crate::store::{Object, Store};
 /// let missing = pods.namespaced("default").get("web-1").unwrap_err();
 /// assert_eq!(missing.to_string(), "pods \"default/web-1\" not found");
 /// ```
-#[derive(Clone)]
 pub struct Lister<K> {
     store: Store<K>,
     group: String,
@@ -51,7 +55,7 @@ pub struct NotFound {
 impl NotFound {
     /// `deployments.apps`, or `pods` in the core group.
     pub fn resource(&self) -> String {
-        if self.group.is_empty() { self.plural.clone() } else { format!("{}.{}", self.plural, self.group) }
+        resource_name(&self.plural, &self.group)
     }
 
     fn key(&self) -> String {
@@ -67,6 +71,11 @@ impl<K: Resource> Lister<K> {
     /// Reads from a store.
     pub fn new(store: Store<K>, kind: &K::DynamicType) -> Self {
         Self { store, group: K::group(kind).into_owned(), plural: K::plural(kind).into_owned() }
+    }
+
+    /// What is listed: `deployments.apps`, or `pods` in the core group.
+    pub fn resource(&self) -> String {
+        resource_name(&self.plural, &self.group)
     }
 
     /// All objects with these labels, in no order.
@@ -114,6 +123,12 @@ fn selected<'a, K: Resource + 'a>(
         return objects.cloned().collect();
     }
     objects.filter(|object| selector.matches(object.labels())).cloned().collect()
+}
+
+impl<K> Clone for Lister<K> {
+    fn clone(&self) -> Self {
+        Self { store: self.store.clone(), group: self.group.clone(), plural: self.plural.clone() }
+    }
 }
 
 impl<K> fmt::Debug for Lister<K> {
@@ -184,5 +199,22 @@ mod tests {
         assert_eq!(nodes.get("n").unwrap_err().to_string(), "nodes \"n\" not found");
         let deployments = Lister::new(Store::<Deployment>::new(), &());
         assert_eq!(deployments.namespaced("a").get("d").unwrap_err().resource(), "deployments.apps");
+    }
+
+    #[test]
+    fn a_generic_lister_reads_without_knowing_the_type_and_finds_it_again() {
+        let generic = GenericLister::from(pods());
+        assert_eq!(generic.resource(), "pods");
+        let web = Selector::from(Expression::Equal("app".to_owned(), "web".to_owned()));
+        assert_eq!((generic.list(&web).len(), generic.list_namespaced("a", &web).len()), (2, 1));
+        let object = generic.get("a", "x").unwrap();
+        assert_eq!(object.metadata().labels.as_ref().unwrap()["app"], "web");
+        assert!(object.downcast::<Pod>().unwrap().is_same(&pods_object(&generic)));
+        assert!(object.downcast::<Node>().is_none());
+        assert_eq!(generic.get("a", "z").unwrap_err().to_string(), "pods \"a/z\" not found");
+    }
+
+    fn pods_object(generic: &GenericLister) -> Object<Pod> {
+        generic.get("a", "x").unwrap().downcast().unwrap()
     }
 }

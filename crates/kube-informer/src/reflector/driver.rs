@@ -46,7 +46,7 @@ use crate::source::{ListPart, ListWatch, SourceError, WatchPart, watch_failure};
 pub struct Reflector<S> {
     source: S,
     machine: Machine,
-    on_note: Option<Box<dyn Fn(Note<'_>) + Send + Sync>>,
+    on_note: Option<OnNote>,
     /// Everything has been asked for, and a watch follows, or is to.
     following: bool,
     /// Everything has been asked for at least once.
@@ -54,6 +54,8 @@ pub struct Reflector<S> {
     /// How the last watch ended, until it is made good for.
     why: Option<Reason>,
 }
+
+type OnNote = Box<dyn Fn(Note<'_>) + Send + Sync>;
 
 /// What happens while following, beside the deltas.
 #[derive(Debug)]

@@ -49,8 +49,13 @@ pub struct Scope {
 impl Scope {
     /// `deployments.apps`, or `pods` in the core group.
     pub fn resource(&self) -> String {
-        if self.group.is_empty() { self.plural.clone() } else { format!("{}.{}", self.plural, self.group) }
+        resource_name(&self.plural, &self.group)
     }
+}
+
+/// `deployments.apps`, or `pods` in the core group.
+pub(crate) fn resource_name(plural: &str, group: &str) -> String {
+    if group.is_empty() { plural.to_owned() } else { format!("{plural}.{group}") }
 }
 
 /// A list while it arrives. Its last part is [`ListPart::End`]; a stream that ends without it, ended early.

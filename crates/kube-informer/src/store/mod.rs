@@ -16,7 +16,7 @@ mod tests;
 mod version;
 
 pub use index::{Index, IndexError, IndexValues};
-pub use object::Object;
+pub use object::{AnyObject, Object};
 pub use snapshot::Snapshot;
 pub use version::Version;
 

@@ -1,10 +1,12 @@
 //! A handle to a stored object.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube_core::Resource;
 
 use super::map::Keyed;
@@ -64,6 +66,63 @@ impl<K> Object<K> {
     /// Whether two handles are for the same version of the same object in memory.
     pub fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl<K: Resource + Send + Sync + 'static> Object<K> {
+    /// The same handle, without its type.
+    pub fn erase(self) -> AnyObject {
+        AnyObject(self.0)
+    }
+}
+
+/// A stored object of a type that is not known here: clones in no time, and cannot be changed.
+#[derive(Clone)]
+pub struct AnyObject(Arc<dyn Erased>);
+
+impl AnyObject {
+    /// `namespace/name`, or the name alone for cluster-scoped objects.
+    pub fn key(&self) -> &str {
+        self.0.key()
+    }
+
+    /// What every object has.
+    pub fn metadata(&self) -> &ObjectMeta {
+        self.0.metadata()
+    }
+
+    /// The object with its type; none if it has another one.
+    pub fn downcast<K: Resource + Send + Sync + 'static>(&self) -> Option<Object<K>> {
+        let any = Arc::clone(&self.0).into_any();
+        any.downcast::<Inner<K>>().ok().map(Object)
+    }
+}
+
+/// What is known of an object of any type.
+trait Erased: Send + Sync {
+    fn key(&self) -> &str;
+    fn metadata(&self) -> &ObjectMeta;
+    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
+}
+
+impl<K: Resource + Send + Sync + 'static> Erased for Inner<K> {
+    fn key(&self) -> &str {
+        &self.key
+    }
+
+    fn metadata(&self) -> &ObjectMeta {
+        self.object.meta()
+    }
+
+    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
+        self
+    }
+}
+
+/// Shows the key, never the contents: it may be a secret.
+impl fmt::Debug for AnyObject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("AnyObject").field(&self.key()).finish()
     }
 }
 

@@ -10,6 +10,7 @@ use kube_informer::factory::{FactoryError, SharedInformerFactory};
 use kube_informer::fanout::Event;
 use kube_testserver::{Fault, Rule, TestServer, Verb};
 
+use crate::support::Strict;
 use crate::{PATIENCE, server, write};
 
 fn watches_of(server: &TestServer, resource: &str) -> usize {
@@ -138,4 +139,107 @@ async fn waiting_ends_when_an_informer_is_stopped() {
     let (outcome, ()) = tokio::join!(factory.wait_for_cache_sync(), async { configs.stop() });
     let error = outcome.unwrap_err();
     assert_eq!(error.to_string(), "cannot sync configmaps: stopped before it had synced");
+}
+
+#[tokio::test(start_paused = true)]
+async fn several_namespaces_and_types_without_namespaces() {
+    let server = server().await;
+    for namespace in ["a", "b", "c"] {
+        server
+            .seed(&format!(
+                "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: x, namespace: {namespace}}}}}"
+            ))
+            .unwrap();
+    }
+    let factory =
+        SharedInformerFactory::builder(server.in_process_client()).namespaces(["b", "a", "b"]).build();
+    let (configs, namespaces) = (factory.of::<ConfigMap>().unwrap(), factory.of::<Namespace>().unwrap());
+    factory.start();
+    let report = factory.wait_for_cache_sync().await.unwrap();
+    let found: Vec<(&str, usize)> = report.iter().map(|one| (one.resource.as_str(), one.objects)).collect();
+    assert_eq!(found[0], ("configmaps", 2));
+    assert!(configs.store().namespaced("c").is_empty());
+    assert!(namespaces.store().get("", "c").is_some(), "a namespace has no namespace");
+    let none = SharedInformerFactory::builder(server.in_process_client()).namespaces([""; 0]).build();
+    assert_eq!(none.of::<ConfigMap>().unwrap_err(), FactoryError::NoNamespace);
+}
+
+#[tokio::test(start_paused = true)]
+async fn transforms_and_the_name_are_those_of_the_factory() {
+    let server = server().await;
+    server
+        .seed(
+            "{apiVersion: v1, kind: ConfigMap, metadata: {name: x, annotations: {long: text}}, data: {a: b}}",
+        )
+        .unwrap();
+    server.seed("{apiVersion: v1, kind: Secret, metadata: {name: x, annotations: {long: text}}}").unwrap();
+    let factory = SharedInformerFactory::builder(server.in_process_client())
+        .name("mine")
+        .transform_metadata(|metadata| metadata.annotations = None)
+        .transform_of(|config: ConfigMap| ConfigMap { data: None, ..config })
+        .build();
+    let (configs, secrets) = (factory.of::<ConfigMap>().unwrap(), factory.of::<Secret>().unwrap());
+    let deployments = factory.of::<Deployment>().unwrap();
+    assert_eq!((configs.name(), deployments.name()), ("mine/configmaps", "mine/deployments.apps"));
+    factory.start();
+    factory.wait_for_cache_sync().await.unwrap();
+    let config = configs.store().get("default", "x").unwrap();
+    assert_eq!((&config.metadata.annotations, &config.data), (&None, &None));
+    assert_eq!(secrets.store().get("default", "x").unwrap().metadata.annotations, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_type_can_be_stopped_by_itself_and_is_made_anew() {
+    let server = server().await;
+    write(&server, "a", 1);
+    let factory = SharedInformerFactory::new(server.in_process_client());
+    let (configs, secrets) = (factory.of::<ConfigMap>().unwrap(), factory.of::<Secret>().unwrap());
+    factory.start();
+    factory.wait_for_cache_sync().await.unwrap();
+    assert!(factory.shutdown_of::<ConfigMap>().await);
+    assert!(!factory.shutdown_of::<ConfigMap>().await, "there is none any more");
+    assert!(configs.is_stopped() && !secrets.is_stopped());
+    factory.wait_for_cache_sync().await.expect("what was stopped is not waited for");
+    let again = factory.of::<ConfigMap>().unwrap();
+    again.stop();
+    let again = factory.of::<ConfigMap>().unwrap();
+    assert!(!again.is_stopped(), "however it was stopped");
+    factory.start();
+    factory.wait_for_cache_sync().await.unwrap();
+    assert!(again.store().get("default", "a").is_some());
+    factory.shutdown().await;
+    assert!(!factory.shutdown_of::<ConfigMap>().await || again.is_stopped());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_decoded_is_a_cause_to_fail() {
+    let server = server().await;
+    write(&server, "a", 1);
+    let mangle = |value: &'static str| {
+        let set = |object: &mut serde_json::Value| object["data"]["value"] = value.into();
+        server.mutate("v1/ConfigMap", "default", "a", set).unwrap();
+    };
+    mangle("no number");
+    let factory = SharedInformerFactory::new(server.in_process_client());
+    factory.of::<Strict>().unwrap();
+    factory.start();
+    let error = factory.wait_for_cache_sync().await.unwrap_err().to_string();
+    assert!(error.contains("none of 1 objects fits its type; default/a"), "{error}");
+    mangle("7");
+    write(&server, "b", 1);
+    let mut status = factory.of::<Strict>().unwrap().watch_status();
+    status.wait_for(|status| status.objects == 2).await.unwrap();
+    mangle("none again");
+    status.wait_for(|status| !status.quarantined.is_empty()).await.unwrap();
+    let report = factory.wait_for_cache_sync().await.expect("one that cannot be decoded spoils nothing");
+    assert_eq!((report[0].objects, report[0].quarantined), (2, 1));
+    factory.shutdown().await;
+
+    server.inject(Fault::garbage_frame(0).on(Verb::Watch));
+    server.inject(Fault::cut_after(10).on(Verb::List));
+    let factory = SharedInformerFactory::new(server.in_process_client());
+    factory.of::<ConfigMap>().unwrap();
+    factory.start();
+    let error = factory.wait_for_cache_sync().await.unwrap_err().to_string();
+    assert!(error.contains("makes no sense"), "{error}");
 }

@@ -6,7 +6,11 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod controller;
+mod crowd;
 mod factory;
+mod metrics;
+mod scopes;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

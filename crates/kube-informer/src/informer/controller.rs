@@ -1,0 +1,203 @@
+//! An informer for one: a store and one handler, without sharing.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kube_core::Resource;
+use tokio::sync::watch;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::builder::OnError;
+use super::process::BATCH;
+use super::status::{InformerStatus, Phase, Took};
+use super::step::{Step, Transform, steps};
+use crate::fanout::{Event, Handle};
+use crate::queue::{Consumer, DEFAULT_CAPACITY, queue};
+use crate::reflector::{Config, Note, Reflector};
+use crate::source::{ListWatch, SourceError};
+use crate::store::Store;
+
+/// Follows a source, keeps a store, and calls one handler: a [`SharedInformer`](super::SharedInformer) without the
+/// sharing.
+///
+/// Everything happens in one future, [`run`](Self::run): the handler is called there, after the store has been written
+/// and before the next change is looked at. So a slow handler slows the watch down, and a panic leaves `run`. It is a
+/// part to build on; most programs want a shared informer.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kube_informer::fanout::Event;
+/// use kube_informer::informer::Controller;
+/// use kube_informer::source::KubeSource;
+/// use tokio_util::sync::CancellationToken;
+///
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// # let server = kube_testserver::TestServer::start().await?;
+/// # server.seed("{apiVersion: v1, kind: ConfigMap, metadata: {name: hello}}")?;
+/// # let client = server.client()?;
+/// let source = KubeSource::<ConfigMap>::all(client, &());
+/// let controller = Controller::new(source, |event: Event<ConfigMap>| println!("{}", event.object().key()));
+/// let (store, mut status, stop) = (controller.store(), controller.watch_status(), CancellationToken::new());
+/// let running = tokio::spawn(controller.run(stop.clone()));
+/// status.wait_for(|status| status.synced).await?;
+/// assert!(store.get("default", "hello").is_some());
+/// stop.cancel();
+/// running.await?;
+/// # Ok(())
+/// # }
+/// # tokio::runtime::Runtime::new().unwrap().block_on(example()).unwrap();
+/// ```
+#[must_use = "a controller does nothing until it is run"]
+pub struct Controller<K, S, H> {
+    source: S,
+    handler: H,
+    store: Store<K>,
+    status: watch::Sender<InformerStatus>,
+    config: Config,
+    seed: u64,
+    resync: Duration,
+    transform: Option<Transform<K>>,
+    on_error: Option<OnError>,
+}
+
+impl<K, S, H> Controller<K, S, H>
+where
+    K: Resource + Send + Sync + 'static,
+    S: ListWatch<K>,
+    H: Handle<K>,
+{
+    /// Follows a source and calls a handler.
+    pub fn new(source: S, handler: H) -> Self {
+        Self {
+            source,
+            handler,
+            store: Store::new(),
+            status: watch::Sender::new(InformerStatus::new([None])),
+            config: Config::default(),
+            seed: 0,
+            resync: Duration::ZERO,
+            transform: None,
+            on_error: None,
+        }
+    }
+
+    /// How to follow the server.
+    pub fn config(mut self, config: Config) -> Self {
+        self.config = config;
+        self
+    }
+
+    /// Makes waits and time-outs repeatable.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// Tells the handler everything again, every so often; never by default.
+    pub fn resync(mut self, period: Duration) -> Self {
+        self.resync = period;
+        self
+    }
+
+    /// Changes each object, exactly once, before it reaches the store.
+    pub fn transform(mut self, transform: impl FnMut(K) -> K + Send + 'static) -> Self {
+        self.transform = Some(Box::new(transform));
+        self
+    }
+
+    /// Is called with everything that goes wrong while following.
+    pub fn on_error(mut self, hook: impl Fn(&SourceError) + Send + Sync + 'static) -> Self {
+        self.on_error = Some(Arc::new(hook));
+        self
+    }
+
+    /// The copy.
+    pub fn store(&self) -> Store<K> {
+        self.store.clone()
+    }
+
+    /// How it is doing. It is synced when the handler has been told of the whole first list.
+    pub fn watch_status(&self) -> watch::Receiver<InformerStatus> {
+        self.status.subscribe()
+    }
+
+    /// Follows until told to stop.
+    pub async fn run(self, stop: CancellationToken) {
+        let (producer, consumer) = queue(DEFAULT_CAPACITY);
+        let (status, on_error) = (self.status.clone(), self.on_error);
+        let reflector = Reflector::new(self.source, self.config, self.seed).on_note(move |note| {
+            status.send_modify(|status| status.note(0, &note, Instant::now().into_std()));
+            if let (Note::Failed(error), Some(hook)) = (note, &on_error) {
+                hook(error);
+            }
+        });
+        self.status.send_modify(|status| status.phase = Phase::Running);
+        let end = self.status.clone();
+        let process = Process {
+            handler: self.handler,
+            store: self.store,
+            status: self.status,
+            transform: self.transform.unwrap_or_else(|| Box::new(|object| object)),
+            resync: self.resync,
+        };
+        tokio::select! {
+            biased;
+            () = stop.cancelled() => {}
+            () = process.run(consumer) => {}
+            () = reflector.run(producer, stop.clone()) => {}
+        }
+        end.send_modify(|status| status.phase = Phase::Stopped);
+    }
+}
+
+struct Process<K, H> {
+    handler: H,
+    store: Store<K>,
+    status: watch::Sender<InformerStatus>,
+    transform: Transform<K>,
+    resync: Duration,
+}
+
+impl<K: Resource + Send + Sync + 'static, H: Handle<K>> Process<K, H> {
+    async fn run(mut self, mut consumer: Consumer<K>) {
+        let mut next_resync = Instant::now() + self.resync;
+        loop {
+            tokio::select! {
+                biased;
+                () = tokio::time::sleep_until(next_resync), if !self.resync.is_zero() => {
+                    next_resync = Instant::now() + self.resync;
+                    for object in self.store.list() {
+                        self.handler.handle(Event::Updated { old: object.clone(), new: object, resync: true });
+                    }
+                }
+                batch = consumer.pop_batch(BATCH) => {
+                    let Some(batch) = batch else { return };
+                    for step in steps(batch, &mut *self.transform) {
+                        self.take(step);
+                    }
+                }
+            }
+        }
+    }
+
+    fn take(&mut self, step: Step<K>) {
+        let (kind, version) = (step.kind(), step.version().to_owned());
+        let initial = !self.status.borrow().synced;
+        let applied = step.apply(&self.store, None, initial, Some(&version));
+        let events = applied.events.len() as u64;
+        for event in applied.events {
+            self.handler.handle(event);
+        }
+        let objects = self.store.snapshot().len();
+        let took = Took { kind, version, events, objects, quarantine: applied.quarantine };
+        self.status.send_modify(|status| status.took(0, took, Instant::now().into_std()));
+    }
+}
+
+impl<K, S: fmt::Debug, H> fmt::Debug for Controller<K, S, H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Controller").field("source", &self.source).finish_non_exhaustive()
+    }
+}
