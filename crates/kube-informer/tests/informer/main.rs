@@ -7,6 +7,8 @@
 mod support;
 
 mod factory;
+mod waiting;
+mod watch;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
