@@ -46,7 +46,7 @@ use crate::source::{ListWatch, SourceError, WatchPart, watch_failure};
 /// # tokio::runtime::Runtime::new().unwrap().block_on(example()).unwrap();
 /// ```
 ///
-/// # What it goes over
+/// # What it survives
 ///
 /// A watch that the server closes, that breaks, or that is answered with an error is opened again from the last version
 /// that was seen: refused connections, time-outs, 429, 5xx, errors inside the watch, answers that make no sense. A 410
@@ -56,8 +56,8 @@ use crate::source::{ListWatch, SourceError, WatchPart, watch_failure};
 /// There is at least [`MIN_RESTART`] from one start to the next. A watch that failed before it brought anything is
 /// followed by a longer wait each time, by the backoff of [`Config`], and a server that asks to wait is waited for. A
 /// watch on which nothing arrives for [`Config::silence`], or which outlives its time by [`Config::watch_slack`], is
-/// opened again, because its connection may be dead. All this goes on for as long as it is polled; what is being gone
-/// over is told to [`on_error`](Self::on_error).
+/// opened again, because its connection may be dead. All this goes on for as long as it is polled; what it
+/// survives is told to [`on_error`](Self::on_error).
 ///
 /// # What ends it
 ///
@@ -128,7 +128,7 @@ impl<K: Resource + Send + 'static> RetryWatch<K> {
         self
     }
 
-    /// Calls a function with everything that goes wrong and is gone over: failed requests, errors inside watches,
+    /// Calls a function with everything that goes wrong and is survived: failed requests, errors inside watches,
     /// broken and silent connections.
     pub fn on_error(mut self, hook: impl Fn(&SourceError) + Send + Sync + 'static) -> Self {
         self.on_error = Some(Box::new(hook));

@@ -41,8 +41,8 @@ use crate::store::Snapshot;
 /// ```
 ///
 /// The events are those of [`SharedInformer::subscribe`]: first what is there, as [`Event::Added`], then what happens;
-/// objects that went while nobody could see it come as [`Event::Deleted`] too. The informer goes over everything, also
-/// over versions that the server has forgotten, by listing again. States in between may be missed then, or when very
+/// objects that went while nobody could see it come as [`Event::Deleted`] too. The informer survives everything, also
+/// versions that the server has forgotten, by listing again. States in between may be missed then, or when very
 /// many events wait, but never the last one: conditions should be about states, not about steps.
 ///
 /// It waits for as long as the informer runs, and for one that is not started until it is: give up with

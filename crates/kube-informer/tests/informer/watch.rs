@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::ConfigMap;
+use kube_informer::reflector::Config;
 use kube_informer::source::KubeSource;
 use kube_informer::watch::{self, Change, RetryWatch, UntilError, WatchError};
 use kube_testserver::{Fault, Rule, TestServer, Verb};
@@ -219,6 +220,25 @@ async fn a_watch_goes_on_where_another_was_left() {
     drop(first);
     told.extend(lines(&mut second, 18).await);
     assert_eq!(told, expected);
+}
+
+#[tokio::test]
+async fn every_change_is_told_over_real_connections_that_break() {
+    let server = server().await;
+    let cuts = server.inject(Fault::cut_after(3_000).on(Verb::Watch).times(20));
+    let mut config = Config::default();
+    config.backoff_initial = Duration::from_millis(1);
+    config.backoff_max = Duration::from_millis(5);
+    let source = KubeSource::<ConfigMap>::all(server.client().unwrap(), &());
+    let mut watch = RetryWatch::new(source, server.resource_version().to_string())
+        .unwrap()
+        .config(config)
+        .min_restart(Duration::from_millis(1));
+    for round in 1..20 {
+        let expected = write_many(&server, round, 40);
+        assert_eq!(lines(&mut watch, expected.len()).await, expected);
+    }
+    assert_eq!(cuts.hits(), 20);
 }
 
 // Conditions over a watch.

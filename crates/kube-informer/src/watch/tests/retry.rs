@@ -74,7 +74,7 @@ async fn it_asks_when_it_is_polled_and_not_before() {
     assert_eq!((script.versions(), watch.starts()), (vec!["1".to_owned()], 1));
 }
 
-// What it goes over.
+// What it survives.
 
 #[tokio::test(start_paused = true)]
 async fn a_watch_that_cannot_be_opened_is_tried_again_from_the_same_version() {
@@ -106,7 +106,7 @@ async fn a_watch_that_cannot_be_opened_is_tried_again_from_the_same_version() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_error_inside_a_watch_is_gone_over_from_the_last_version() {
+async fn an_error_inside_a_watch_is_survived_from_the_last_version() {
     let errors = [
         error(504, "Timeout", None),
         error(500, "InternalError", None),
