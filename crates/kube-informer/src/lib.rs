@@ -27,7 +27,7 @@
 //! A [`SharedInformer`] is made of parts that can be used by themselves: a [`source`] lists and watches one kind, the
 //! [`reflector`] follows it by client-go's rules and feeds a [`queue`], the [`store`] keeps the copy, and the
 //! [`fanout`] tells the listeners. A [`lister`] reads the copy the way controllers do, and a
-//! [`factory`] makes one informer for each type.
+//! [`factory`] makes one informer for each type. To wait until something happens, once, see [`watch`].
 
 pub mod factory;
 pub mod fanout;
@@ -38,6 +38,7 @@ pub mod queue;
 pub mod reflector;
 pub mod source;
 pub mod store;
+pub mod watch;
 
 pub use factory::SharedInformerFactory;
 pub use fanout::EventHandler;

@@ -11,6 +11,8 @@ mod crowd;
 mod factory;
 mod metrics;
 mod scopes;
+mod waiting;
+mod watch;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
