@@ -30,6 +30,7 @@
 mod event;
 mod items;
 mod limits;
+mod members;
 mod meta;
 mod object;
 mod scan;
@@ -38,6 +39,7 @@ mod watch;
 pub use event::{Event, EventError, WatchStatus, decode_event};
 pub use items::{ListItems, ListMeta};
 pub use limits::{Limits, WireError};
+pub use members::{split_event, strip_managed_fields};
 pub use meta::{ObjectKey, peek_key};
 pub use object::{DecodeError, DecodeOptions, decode_object};
 pub use watch::WatchFrames;

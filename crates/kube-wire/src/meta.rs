@@ -17,6 +17,23 @@ pub struct ObjectKey {
     pub resource_version: String,
 }
 
+impl ObjectKey {
+    /// A key of its parts.
+    pub fn new(
+        namespace: impl Into<String>,
+        name: impl Into<String>,
+        uid: impl Into<String>,
+        resource_version: impl Into<String>,
+    ) -> Self {
+        Self {
+            namespace: namespace.into(),
+            name: name.into(),
+            uid: uid.into(),
+            resource_version: resource_version.into(),
+        }
+    }
+}
+
 /// Reads the key of an object; none if there is no readable metadata with a name.
 ///
 /// It works where decoding does not: an object with a field of an unexpected type still has a name, and whoever

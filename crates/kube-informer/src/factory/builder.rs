@@ -13,6 +13,7 @@ use parking_lot::Mutex;
 
 use super::{Inner, SharedInformerFactory};
 use crate::metrics::Metrics;
+use crate::object::Residency;
 use crate::reflector::Config;
 use crate::source::Tweak;
 
@@ -43,6 +44,7 @@ pub(super) struct Settings {
     pub(super) transform_metadata: Option<MetadataHook>,
     /// Each an `Arc<dyn Fn(K) -> K + Send + Sync>` of its type.
     transforms: HashMap<TypeId, Box<dyn Any + Send + Sync>>,
+    pub(super) residency: Residency,
     pub(super) metrics: Option<Metrics>,
     pub(super) config: Config,
     pub(super) seed: u64,
@@ -102,6 +104,12 @@ impl FactoryBuilder {
         self
     }
 
+    /// How objects rest in memory; adaptive by default.
+    pub fn residency(mut self, residency: Residency) -> Self {
+        self.settings.residency = residency;
+        self
+    }
+
     /// Shows all informers there.
     pub fn metrics(mut self, metrics: &Metrics) -> Self {
         self.settings.metrics = Some(metrics.clone());
@@ -131,7 +139,7 @@ impl Settings {
     /// What is to be done to each object of a type.
     pub(super) fn transform<K: Resource + 'static>(
         &self,
-    ) -> Option<impl Fn(K) -> K + Send + 'static + use<K>> {
+    ) -> Option<impl Fn(K) -> K + Send + Sync + 'static + use<K>> {
         let all = self.transform_metadata.clone();
         let own = self.transforms.get(&TypeId::of::<K>());
         let own = own.and_then(|any| any.downcast_ref::<TransformOf<K>>()).cloned();

@@ -223,7 +223,8 @@ impl SharedInformerFactory {
             builder = builder.metrics(metrics);
         }
         let resync = settings.resync_of.get(&TypeId::of::<K>()).copied().unwrap_or(settings.resync);
-        Ok(builder.seed(seed).resync(resync).config(settings.config.clone()).build())
+        let builder = builder.seed(seed).resync(resync).residency(settings.residency);
+        Ok(builder.config(settings.config.clone()).build())
     }
 }
 

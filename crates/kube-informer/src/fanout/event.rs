@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::store::Object;
+use crate::object::Object;
 
 /// A change, as a listener hears it.
 #[non_exhaustive]

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::{Deleted, Event};
-use crate::store::Object;
+use crate::object::Object;
 
 /// Is called with every event, one after the other.
 ///

@@ -23,7 +23,8 @@ use std::time::{Duration, Instant};
 use kube_core::Resource;
 use tokio_util::task::TaskTracker;
 
-use crate::store::{Object, Snapshot};
+use crate::object::Object;
+use crate::store::Snapshot;
 use listener::Listener;
 use resync::ResyncClock;
 

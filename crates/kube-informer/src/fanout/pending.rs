@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::Instant;
 
 use super::{Deleted, Event};
-use crate::store::Object;
+use crate::object::Object;
 
 /// Events in order, until there are too many; then one entry per object, in the order in which objects came first.
 #[derive(Debug)]

@@ -12,13 +12,13 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::process::{Stage, Traffic};
-use super::step::Transform;
 use super::{InformerError, InformerStatus, Shared, SharedInformer};
 use crate::fanout::Fanout;
 use crate::metrics::{self, Metrics, Observed};
+use crate::object::Residency;
 use crate::queue::DEFAULT_CAPACITY;
 use crate::reflector::Config;
-use crate::source::{ListWatch, Scope, SourceError};
+use crate::source::{ListWatch, Scope, SourceError, Transform};
 use crate::store::Store;
 
 /// Is told of everything that goes wrong.
@@ -41,6 +41,7 @@ pub(super) struct Settings<K> {
     pub(super) config: Config,
     pub(super) seed: u64,
     pub(super) queue: usize,
+    pub(super) residency: Residency,
     pub(super) transform: Option<Transform<K>>,
     pub(super) on_error: Option<OnError>,
 }
@@ -72,6 +73,7 @@ impl<K: Resource + Send + Sync + 'static> InformerBuilder<K> {
             config: Config::default(),
             seed: 0,
             queue: DEFAULT_CAPACITY,
+            residency: Residency::default(),
             transform: None,
             on_error: None,
         };
@@ -115,9 +117,17 @@ impl<K: Resource + Send + Sync + 'static> InformerBuilder<K> {
         self
     }
 
-    /// Changes each object, exactly once, before it reaches the store: to drop what nobody reads.
-    pub fn transform(mut self, transform: impl FnMut(K) -> K + Send + 'static) -> Self {
-        self.settings.transform = Some(Box::new(transform));
+    /// How objects rest in memory; adaptive by default. Objects that are changed by a [transform](Self::transform) rest
+    /// decoded.
+    pub fn residency(mut self, residency: Residency) -> Self {
+        self.settings.residency = residency;
+        self
+    }
+
+    /// Changes each object, exactly once, before it reaches the store: to drop what nobody reads. An object for which
+    /// it panics is in quarantine, like one that cannot be decoded.
+    pub fn transform(mut self, transform: impl Fn(K) -> K + Send + Sync + 'static) -> Self {
+        self.settings.transform = Some(Arc::new(transform));
         self
     }
 

@@ -10,13 +10,14 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::builder::OnError;
-use super::process::BATCH;
+use super::process::{BATCH, want};
 use super::status::{InformerStatus, Phase, Took};
-use super::step::{Step, Transform, steps};
+use super::step::{Step, steps};
 use crate::fanout::{Event, Handle};
+use crate::object::Residency;
 use crate::queue::{Consumer, DEFAULT_CAPACITY, queue};
 use crate::reflector::{Config, Note, Reflector};
-use crate::source::{ListWatch, SourceError};
+use crate::source::{ListWatch, SourceError, Transform};
 use crate::store::Store;
 
 /// Follows a source, keeps a store, and calls one handler: a [`SharedInformer`](super::SharedInformer) without the
@@ -58,6 +59,7 @@ pub struct Controller<K, S, H> {
     config: Config,
     seed: u64,
     resync: Duration,
+    residency: Residency,
     transform: Option<Transform<K>>,
     on_error: Option<OnError>,
 }
@@ -78,6 +80,7 @@ where
             config: Config::default(),
             seed: 0,
             resync: Duration::ZERO,
+            residency: Residency::default(),
             transform: None,
             on_error: None,
         }
@@ -102,8 +105,14 @@ where
     }
 
     /// Changes each object, exactly once, before it reaches the store.
-    pub fn transform(mut self, transform: impl FnMut(K) -> K + Send + 'static) -> Self {
-        self.transform = Some(Box::new(transform));
+    pub fn transform(mut self, transform: impl Fn(K) -> K + Send + Sync + 'static) -> Self {
+        self.transform = Some(Arc::new(transform));
+        self
+    }
+
+    /// How objects rest in memory; adaptive by default.
+    pub fn residency(mut self, residency: Residency) -> Self {
+        self.residency = residency;
         self
     }
 
@@ -127,7 +136,8 @@ where
     pub async fn run(self, stop: CancellationToken) {
         let (producer, consumer) = queue(DEFAULT_CAPACITY);
         let (status, on_error) = (self.status.clone(), self.on_error);
-        let reflector = Reflector::new(self.source, self.config, self.seed).on_note(move |note| {
+        let want = want(&self.store, self.residency, self.transform);
+        let reflector = Reflector::new(self.source, self.config, self.seed).want(want).on_note(move |note| {
             status.send_modify(|status| status.note(0, &note, Instant::now().into_std()));
             if let (Note::Failed(error), Some(hook)) = (note, &on_error) {
                 hook(error);
@@ -135,13 +145,8 @@ where
         });
         self.status.send_modify(|status| status.phase = Phase::Running);
         let end = self.status.clone();
-        let process = Process {
-            handler: self.handler,
-            store: self.store,
-            status: self.status,
-            transform: self.transform.unwrap_or_else(|| Box::new(|object| object)),
-            resync: self.resync,
-        };
+        let process =
+            Process { handler: self.handler, store: self.store, status: self.status, resync: self.resync };
         tokio::select! {
             biased;
             () = stop.cancelled() => {}
@@ -156,7 +161,6 @@ struct Process<K, H> {
     handler: H,
     store: Store<K>,
     status: watch::Sender<InformerStatus>,
-    transform: Transform<K>,
     resync: Duration,
 }
 
@@ -174,7 +178,7 @@ impl<K: Resource + Send + Sync + 'static, H: Handle<K>> Process<K, H> {
                 }
                 batch = consumer.pop_batch(BATCH) => {
                     let Some(batch) = batch else { return };
-                    for step in steps(batch, &mut *self.transform) {
+                    for step in steps(batch) {
                         self.take(step);
                     }
                 }

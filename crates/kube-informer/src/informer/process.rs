@@ -5,17 +5,18 @@ use std::sync::{Arc, Weak};
 
 use futures::FutureExt;
 use kube_core::Resource;
-use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::builder::{OnError, Settings};
 use super::status::{Took, oldest};
-use super::step::{Step, StepKind, Transform, steps};
+use super::step::{Step, StepKind, steps};
 use super::{Phase, Shared};
 use crate::fanout::{Fanout, panic_message};
+use crate::object::Residency;
 use crate::queue::{Consumer, Depth, queue};
 use crate::reflector::{Note, Reflector};
-use crate::source::SourceError;
+use crate::source::{SourceError, Transform, Want};
+use crate::store::Store;
 
 /// How many changes go to the store in one step.
 pub(super) const BATCH: usize = 1_000;
@@ -23,20 +24,32 @@ pub(super) const BATCH: usize = 1_000;
 pub(super) fn start<K: Resource + Send + Sync + 'static>(shared: &Arc<Shared<K>>, settings: Settings<K>) {
     shared.stage.lock().fanout.start_resync(Instant::now().into_std());
     shared.status.send_modify(|status| status.phase = Phase::Running);
-    let transform = settings.transform.map(|transform| Arc::new(Mutex::new(transform)));
     for (scope, source) in settings.sources.into_iter().enumerate() {
         let (producer, consumer) = queue(settings.queue);
         shared.traffic.lock().queues.push(producer.depth());
         let seed = settings.seed.wrapping_add(scope as u64);
-        let reflector = Reflector::new(source, settings.config.clone(), seed);
-        let reflector = reflector.on_note(note(shared, scope, settings.on_error.clone()));
+        let reflector = Reflector::new(source, settings.config.clone(), seed)
+            .want(want(&shared.store, settings.residency, settings.transform.clone()))
+            .on_note(note(shared, scope, settings.on_error.clone()));
         shared.tasks.spawn(reflector.run(producer, shared.stop.clone()));
-        let processor =
-            Processor { shared: Arc::downgrade(shared), scope, consumer, transform: transform.clone() };
+        let processor = Processor { shared: Arc::downgrade(shared), scope, consumer };
         spawn(shared, processor.run());
     }
     if shared.stage.lock().fanout.next_resync().is_some() {
         spawn(shared, resync(Arc::downgrade(shared)));
+    }
+}
+
+/// How objects are wanted: what is in the store already is not decoded again.
+pub(super) fn want<K: Resource + Send + Sync + 'static>(
+    store: &Store<K>,
+    residency: Residency,
+    transform: Option<Transform<K>>,
+) -> Want<K> {
+    let want = Want::new().residency(residency).knowing(store.clone());
+    match transform {
+        Some(transform) => want.transform(move |object| transform(object)),
+        None => want,
     }
 }
 
@@ -56,7 +69,7 @@ where
         };
         let Some(shared) = weak.upgrade() else { return };
         if let Err(panic) = outcome {
-            // A transform or an index function panicked: nobody knows what the copy is worth now.
+            // An index function panicked: nobody knows what the copy is worth now.
             let error = SourceError::panicked(&panic_message(&*panic));
             shared.status.send_modify(|status| status.failed(0, &error, Instant::now().into_std()));
             shared.stop.cancel();
@@ -108,18 +121,13 @@ struct Processor<K> {
     shared: Weak<Shared<K>>,
     scope: usize,
     consumer: Consumer<K>,
-    transform: Option<Arc<Mutex<Transform<K>>>>,
 }
 
 impl<K: Resource + Send + Sync + 'static> Processor<K> {
     async fn run(mut self) {
         while let Some(batch) = self.consumer.pop_batch(BATCH).await {
             let Some(shared) = self.shared.upgrade() else { return };
-            let steps = match &self.transform {
-                Some(transform) => steps(batch, &mut *transform.lock()),
-                None => steps(batch, &mut |object| object),
-            };
-            for step in steps {
+            for step in steps(batch) {
                 let measured = shared.latency.as_ref().map(|latency| (latency, Instant::now()));
                 self.take(&shared, step);
                 if let Some((latency, began)) = measured {

@@ -6,11 +6,9 @@ use kube_core::Resource;
 use kube_wire::{DecodeError, ObjectKey};
 
 use crate::fanout::{Deleted, Event};
+use crate::object::{Object, key};
 use crate::queue::Delta;
 use crate::store::{Store, Write, Written};
-
-/// Changes an object before anybody sees it.
-pub(super) type Transform<K> = Box<dyn FnMut(K) -> K + Send>;
 
 /// What stands for the key of an object that does not say its name.
 const NAMELESS: &str = "an object without a readable name";
@@ -20,7 +18,7 @@ pub(super) enum Step<K> {
     /// Some objects have changed.
     Changes(Changes<K>),
     /// These are all objects.
-    Everything { objects: Vec<K>, undecodable: Vec<DecodeError>, version: String },
+    Everything { objects: Vec<Object<K>>, undecodable: Vec<DecodeError>, version: String },
     /// Nothing more has happened up to this version.
     Bookmark { version: String },
 }
@@ -58,16 +56,16 @@ pub(super) struct Quarantine {
 }
 
 /// Makes steps of deltas: runs of single changes are one step, everything else is a step of its own.
-pub(super) fn steps<K: Resource>(batch: Vec<Delta<K>>, transform: &mut dyn FnMut(K) -> K) -> Vec<Step<K>> {
+pub(super) fn steps<K: Resource>(batch: Vec<Delta<K>>) -> Vec<Step<K>> {
     let (mut steps, mut run) = (Vec::new(), Changes::default());
     for delta in batch {
         let step = match delta {
             Delta::Added(object) | Delta::Updated(object) => {
-                run.put(transform(object));
+                run.put(object);
                 continue;
             }
             Delta::Deleted(object) => {
-                run.remove(transform(object));
+                run.remove(object);
                 continue;
             }
             Delta::Undecodable { event, error } => {
@@ -75,11 +73,9 @@ pub(super) fn steps<K: Resource>(batch: Vec<Delta<K>>, transform: &mut dyn FnMut
                 continue;
             }
             Delta::Bookmark { resource_version } => Step::Bookmark { version: resource_version },
-            Delta::Replaced { objects, resource_version, undecodable } => Step::Everything {
-                objects: objects.into_iter().map(&mut *transform).collect(),
-                undecodable,
-                version: resource_version,
-            },
+            Delta::Replaced { objects, resource_version, undecodable } => {
+                Step::Everything { objects, undecodable, version: resource_version }
+            }
         };
         run.end(&mut steps);
         steps.push(step);
@@ -150,21 +146,19 @@ impl<K> Default for Changes<K> {
 }
 
 impl<K: Resource> Changes<K> {
-    fn put(&mut self, object: K) {
+    fn put(&mut self, object: Object<K>) {
         self.note(&object);
         self.writes.push(Write::Put(object));
     }
 
-    fn remove(&mut self, object: K) {
+    fn remove(&mut self, object: Object<K>) {
         self.note(&object);
         self.writes.push(Write::Remove(object));
     }
 
-    fn note(&mut self, object: &K) {
-        let meta = object.meta();
-        self.version = meta.resource_version.clone().unwrap_or_default();
-        let name = meta.name.as_deref().unwrap_or("");
-        self.released.push(store_key(meta.namespace.as_deref().unwrap_or(""), name));
+    fn note(&mut self, object: &Object<K>) {
+        object.resource_version().clone_into(&mut self.version);
+        self.released.push(object.key().to_owned());
     }
 
     fn quarantine(&mut self, event: &str, error: DecodeError) {
@@ -221,10 +215,6 @@ fn replaced<K>(written: Vec<Written<K>>, initial: bool) -> Vec<Event<K>> {
 }
 
 /// The key under which the store has an object.
-fn store_key(namespace: &str, name: &str) -> String {
-    if namespace.is_empty() { name.to_owned() } else { format!("{namespace}/{name}") }
-}
-
-fn key_text(key: &ObjectKey) -> String {
-    store_key(&key.namespace, &key.name)
+fn key_text(of: &ObjectKey) -> String {
+    key(&of.namespace, &of.name)
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use kube_core::{Resource, Selector};
 
 use super::{Lister, NotFound};
-use crate::store::{AnyObject, Object};
+use crate::object::{AnyObject, Object};
 
 /// Reads objects of a type that is not known here: what a [`Lister`] is to its users who know the type.
 ///

@@ -6,10 +6,11 @@ pub use generic::GenericLister;
 
 use std::fmt;
 
-use kube_core::{Resource, Selector, SelectorExt};
+use kube_core::{Resource, Selector};
 
+use crate::object::{Matcher, Object};
 use crate::source::resource_name;
-use crate::store::{Object, Store};
+use crate::store::Store;
 
 /// Reads objects of a kind from a store.
 ///
@@ -115,14 +116,12 @@ impl<K: Resource> NamespacedLister<'_, K> {
     }
 }
 
-fn selected<'a, K: Resource + 'a>(
-    objects: impl Iterator<Item = &'a Object<K>>,
-    selector: &Selector,
-) -> Vec<Object<K>> {
-    if selector.selects_all() {
-        return objects.cloned().collect();
+fn selected<K: Resource>(objects: impl Iterator<Item = Object<K>>, selector: &Selector) -> Vec<Object<K>> {
+    let matcher = Matcher::new(selector);
+    if matcher.matches_all() {
+        return objects.collect();
     }
-    objects.filter(|object| selector.matches(object.labels())).cloned().collect()
+    objects.filter(|object| matcher.matches(object.labels())).collect()
 }
 
 impl<K> Clone for Lister<K> {
@@ -163,7 +162,8 @@ mod tests {
         let store = Store::new();
         let pod = |namespace: &str, name: &str, app: &str| {
             let metadata = json!({"namespace": namespace, "name": name, "labels": {"app": app}});
-            Write::Put(serde_json::from_value(json!({"metadata": metadata})).unwrap())
+            let object = serde_json::from_value(json!({"metadata": metadata})).unwrap();
+            Write::Put(Object::new(object))
         };
         store.write(vec![pod("a", "x", "web"), pod("a", "y", "db"), pod("b", "x", "web")], None);
         Lister::new(store, &())

@@ -8,6 +8,8 @@ use std::fmt;
 use kube_wire::DecodeError;
 use tokio::sync::mpsc;
 
+use crate::object::Object;
+
 /// How many deltas wait at most, unless it is said otherwise.
 pub const DEFAULT_CAPACITY: usize = 1024;
 
@@ -16,15 +18,15 @@ pub const DEFAULT_CAPACITY: usize = 1024;
 #[non_exhaustive]
 pub enum Delta<K> {
     /// An object is new to the watch.
-    Added(K),
+    Added(Object<K>),
     /// An object has changed.
-    Updated(K),
+    Updated(Object<K>),
     /// An object is gone; this is its last state.
-    Deleted(K),
+    Deleted(Object<K>),
     /// These are all objects there are: what is not among them is gone.
     Replaced {
         /// In the order in which the server sent them.
-        objects: Vec<K>,
+        objects: Vec<Object<K>>,
         /// The version of the whole.
         resource_version: String,
         /// Objects that are there but could not be decoded: they are not gone.
@@ -131,21 +133,27 @@ impl<K> fmt::Debug for Consumer<K> {
 mod tests {
     use std::time::Duration;
 
+    use k8s_openapi::api::core::v1::ConfigMap;
+
     use super::*;
+
+    fn added(number: usize) -> Delta<ConfigMap> {
+        let mut object = ConfigMap::default();
+        object.metadata.name = Some(number.to_string());
+        Delta::Added(Object::new(object))
+    }
 
     #[tokio::test(start_paused = true)]
     async fn deltas_come_out_in_order_and_in_batches() {
         let (producer, mut consumer) = queue(10);
         for number in 0..5 {
-            producer.push(Delta::Added(number)).await.unwrap();
+            producer.push(added(number)).await.unwrap();
         }
         drop(producer);
-        let numbers = |batch: Vec<Delta<i32>>| -> Vec<i32> {
-            batch
-                .into_iter()
-                .map(|delta| if let Delta::Added(number) = delta { number } else { panic!() })
-                .collect()
+        let number = |delta: Delta<ConfigMap>| {
+            if let Delta::Added(object) = delta { object.name().parse().unwrap() } else { panic!() }
         };
+        let numbers = |batch: Vec<_>| -> Vec<usize> { batch.into_iter().map(number).collect() };
         assert_eq!(numbers(consumer.pop_batch(3).await.unwrap()), [0, 1, 2]);
         assert_eq!(numbers(consumer.pop_batch(3).await.unwrap()), [3, 4]);
         assert!(consumer.pop_batch(3).await.is_none());
@@ -154,12 +162,12 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_full_queue_makes_the_producer_wait() {
         let (producer, mut consumer) = queue(2);
-        producer.push(Delta::Added(1)).await.unwrap();
-        producer.push(Delta::Added(2)).await.unwrap();
-        let blocked = tokio::time::timeout(Duration::from_secs(3600), producer.push(Delta::Added(3))).await;
+        producer.push(added(1)).await.unwrap();
+        producer.push(added(2)).await.unwrap();
+        let blocked = tokio::time::timeout(Duration::from_secs(3600), producer.push(added(3))).await;
         assert!(blocked.is_err());
         consumer.pop_batch(1).await.unwrap();
-        producer.push(Delta::Added(3)).await.unwrap();
+        producer.push(added(3)).await.unwrap();
         assert_eq!((consumer.len(), producer.depth().get()), (2, 2));
         let depth = producer.depth();
         drop(producer);
@@ -170,6 +178,6 @@ mod tests {
     async fn a_producer_learns_that_nobody_listens() {
         let (producer, consumer) = queue(2);
         drop(consumer);
-        assert_eq!(producer.push(Delta::Added(1)).await, Err(Closed));
+        assert_eq!(producer.push(added(1)).await, Err(Closed));
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fmt;
+use std::sync::Arc;
 
 use futures::StreamExt;
 use kube_core::Resource;
@@ -14,8 +15,9 @@ use super::{
     BookmarkVerdict, Config, EventVerdict, Failure, ListRequest, Machine, PageVerdict, Reason, Step,
     WatchEnd, WatchRequest,
 };
+use crate::object::Object;
 use crate::queue::{Closed, Delta, Producer};
-use crate::source::{ListPart, ListWatch, SourceError, WatchPart, watch_failure};
+use crate::source::{ListPart, ListWatch, SourceError, Want, WatchPart, watch_failure};
 
 /// Follows one kind and puts what happens into a queue, until it is told to stop or nobody takes it out.
 ///
@@ -43,8 +45,9 @@ use crate::source::{ListPart, ListWatch, SourceError, WatchPart, watch_failure};
 /// # }
 /// # tokio::runtime::Runtime::new().unwrap().block_on(example()).unwrap();
 /// ```
-pub struct Reflector<S> {
+pub struct Reflector<K, S> {
     source: S,
+    want: Arc<Want<K>>,
     machine: Machine,
     on_note: Option<OnNote>,
     /// Everything has been asked for, and a watch follows, or is to.
@@ -80,11 +83,22 @@ pub enum Note<'a> {
     },
 }
 
-impl<S> Reflector<S> {
+impl<K, S> Reflector<K, S>
+where
+    K: Resource + Send + Sync + 'static,
+    S: ListWatch<K>,
+{
     /// Follows what a source has. The seed makes waits and time-outs repeatable.
     pub fn new(source: S, config: Config, seed: u64) -> Self {
-        let machine = Machine::new(config, seed);
-        Self { source, machine, on_note: None, following: false, listed: false, why: None }
+        let (machine, want) = (Machine::new(config, seed), Arc::new(Want::new()));
+        Self { source, want, machine, on_note: None, following: false, listed: false, why: None }
+    }
+
+    /// How objects are wanted.
+    #[must_use]
+    pub fn want(mut self, want: Want<K>) -> Self {
+        self.want = Arc::new(want);
+        self
     }
 
     /// Calls a function with everything that happens beside the deltas. It is called on the task that follows, so it
@@ -96,11 +110,7 @@ impl<S> Reflector<S> {
     }
 
     /// Follows until told to stop, or until the queue is closed.
-    pub async fn run<K>(mut self, queue: Producer<K>, stop: CancellationToken)
-    where
-        K: Resource + Send + 'static,
-        S: ListWatch<K>,
-    {
+    pub async fn run(mut self, queue: Producer<K>, stop: CancellationToken) {
         // Whatever it is doing then, it stops: all of it may be dropped half-way.
         tokio::select! {
             biased;
@@ -109,11 +119,7 @@ impl<S> Reflector<S> {
         }
     }
 
-    async fn follow<K>(&mut self, queue: &Producer<K>) -> Closed
-    where
-        K: Resource + Send + 'static,
-        S: ListWatch<K>,
-    {
+    async fn follow(&mut self, queue: &Producer<K>) -> Closed {
         let mut collected = Collected::default();
         loop {
             let done = match self.machine.next(now()) {
@@ -140,16 +146,12 @@ impl<S> Reflector<S> {
         }
     }
 
-    async fn list<K>(
+    async fn list(
         &mut self,
         request: &ListRequest,
         collected: &mut Collected<K>,
         queue: &Producer<K>,
-    ) -> Result<(), Closed>
-    where
-        K: Resource + Send + 'static,
-        S: ListWatch<K>,
-    {
+    ) -> Result<(), Closed> {
         let meta = match self.collect(request, collected).await {
             Ok(meta) => meta,
             Err(error) => {
@@ -168,18 +170,14 @@ impl<S> Reflector<S> {
     }
 
     /// Reads a page into the collection.
-    async fn collect<K>(
+    async fn collect(
         &self,
         request: &ListRequest,
         collected: &mut Collected<K>,
-    ) -> Result<kube_wire::ListMeta, SourceError>
-    where
-        K: Resource + Send + 'static,
-        S: ListWatch<K>,
-    {
+    ) -> Result<kube_wire::ListMeta, SourceError> {
         let patience = self.machine.list_silence();
         let silent = || SourceError::silent("the list");
-        let opened = tokio::time::timeout(patience, self.source.list(request)).await;
+        let opened = tokio::time::timeout(patience, self.source.list(request, &self.want)).await;
         let mut parts = opened.map_err(|_| silent())??;
         while let Some(part) = tokio::time::timeout(patience, parts.next()).await.map_err(|_| silent())? {
             match part? {
@@ -192,16 +190,12 @@ impl<S> Reflector<S> {
         Err(SourceError::garbled("the list ended before its end"))
     }
 
-    async fn watch<K>(
+    async fn watch(
         &mut self,
         request: &WatchRequest,
         collected: &mut Collected<K>,
         queue: &Producer<K>,
-    ) -> Result<(), Closed>
-    where
-        K: Resource + Send + 'static,
-        S: ListWatch<K>,
-    {
+    ) -> Result<(), Closed> {
         let end = self.follow_watch(request, collected, queue).await?;
         if self.following {
             self.why = Some((&end).into());
@@ -211,17 +205,13 @@ impl<S> Reflector<S> {
     }
 
     /// Follows one watch to its end.
-    async fn follow_watch<K>(
+    async fn follow_watch(
         &mut self,
         request: &WatchRequest,
         collected: &mut Collected<K>,
         queue: &Producer<K>,
-    ) -> Result<WatchEnd, Closed>
-    where
-        K: Resource + Send + 'static,
-        S: ListWatch<K>,
-    {
-        let opened = tokio::time::timeout_at(self.deadline(), self.source.watch(request)).await;
+    ) -> Result<WatchEnd, Closed> {
+        let opened = tokio::time::timeout_at(self.deadline(), self.source.watch(request, &self.want)).await;
         let mut parts = match opened {
             Ok(Ok(parts)) => parts,
             Ok(Err(error)) => {
@@ -273,15 +263,12 @@ impl<S> Reflector<S> {
     }
 
     /// Takes one event; returns how the watch ends, if it ends with it.
-    async fn take<K>(
+    async fn take(
         &mut self,
-        event: Event<K>,
+        event: Event<Object<K>>,
         collected: &mut Collected<K>,
         queue: &Producer<K>,
-    ) -> Result<Option<WatchEnd>, Closed>
-    where
-        K: Resource + Send + 'static,
-    {
+    ) -> Result<Option<WatchEnd>, Closed> {
         let (kind, object) = match event {
             Event::Added(object) => (Kind::Added, object),
             Event::Modified(object) => (Kind::Updated, object),
@@ -307,7 +294,7 @@ impl<S> Reflector<S> {
             // A type of event from the future: nothing is known about it, so nothing is done.
             _ => return Ok(None),
         };
-        let version = object.meta().resource_version.as_deref().unwrap_or("");
+        let version = object.resource_version();
         match self.machine.event(kind == Kind::Added, version, now()) {
             EventVerdict::Collect if kind == Kind::Deleted => collected.remove(&object),
             EventVerdict::Collect => collected.put(object),
@@ -341,7 +328,7 @@ impl<S> Reflector<S> {
     }
 }
 
-impl<S: fmt::Debug> fmt::Debug for Reflector<S> {
+impl<K, S: fmt::Debug> fmt::Debug for Reflector<K, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Reflector")
             .field("source", &self.source)
@@ -359,8 +346,8 @@ enum Kind {
 
 /// Objects that are to become the whole, each once, in the order in which they first came.
 struct Collected<K> {
-    objects: Vec<Option<K>>,
-    places: HashMap<(String, String), usize>,
+    objects: Vec<Option<Object<K>>>,
+    places: HashMap<Box<str>, usize>,
     undecodable: Vec<DecodeError>,
 }
 
@@ -370,32 +357,28 @@ impl<K> Default for Collected<K> {
     }
 }
 
-impl<K: Resource> Collected<K> {
-    fn put(&mut self, object: K) {
-        match self.places.entry(key_of(&object)) {
-            Entry::Occupied(place) => self.objects[*place.get()] = Some(object),
+impl<K> Collected<K> {
+    fn put(&mut self, object: Object<K>) {
+        match self.places.entry(object.key().into()) {
+            Entry::Occupied(place) => self.objects[*place.get()] = Some(object.resting()),
             Entry::Vacant(place) => {
                 place.insert(self.objects.len());
-                self.objects.push(Some(object));
+                self.objects.push(Some(object.resting()));
             }
         }
     }
 
-    fn remove(&mut self, object: &K) {
-        if let Some(place) = self.places.remove(&key_of(object)) {
+    fn remove(&mut self, object: &Object<K>) {
+        if let Some(place) = self.places.remove(object.key()) {
             self.objects[place] = None;
         }
     }
 
     fn replaced(self, resource_version: String) -> Delta<K> {
+        drop(self.places);
         let objects = self.objects.into_iter().flatten().collect();
         Delta::Replaced { objects, resource_version, undecodable: self.undecodable }
     }
-}
-
-fn key_of<K: Resource>(object: &K) -> (String, String) {
-    let meta = object.meta();
-    (meta.namespace.clone().unwrap_or_default(), meta.name.clone().unwrap_or_default())
 }
 
 fn now() -> std::time::Instant {

@@ -15,7 +15,7 @@ use kube_wire::{DecodeOptions, Limits};
 use serde::de::DeserializeOwned;
 
 use super::stream::{list_stream, watch_stream};
-use super::{ListStream, ListWatch, Scope, SourceError, WatchStream};
+use super::{ListStream, ListWatch, Scope, SourceError, Want, WatchStream};
 use crate::reflector::{ListRequest, WatchRequest};
 
 /// How much of an error's body is read.
@@ -202,23 +202,31 @@ impl<K> KubeSource<K> {
     }
 }
 
-impl<K: DeserializeOwned + Send + 'static> ListWatch<K> for KubeSource<K> {
+impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ListWatch<K> for KubeSource<K> {
     fn scope(&self) -> Scope {
         self.scope.clone()
     }
 
-    fn list<'a>(&'a self, request: &'a ListRequest) -> BoxFuture<'a, Result<ListStream<K>, SourceError>> {
+    fn list<'a>(
+        &'a self,
+        request: &'a ListRequest,
+        want: &'a Arc<Want<K>>,
+    ) -> BoxFuture<'a, Result<ListStream<K>, SourceError>> {
         async move {
             let response = self.get(self.list_uri(request), false).await?;
-            Ok(list_stream(response.into_body(), self.limits, self.options))
+            Ok(list_stream(response.into_body(), self.limits, self.options, want))
         }
         .boxed()
     }
 
-    fn watch<'a>(&'a self, request: &'a WatchRequest) -> BoxFuture<'a, Result<WatchStream<K>, SourceError>> {
+    fn watch<'a>(
+        &'a self,
+        request: &'a WatchRequest,
+        want: &'a Arc<Want<K>>,
+    ) -> BoxFuture<'a, Result<WatchStream<K>, SourceError>> {
         async move {
             let response = self.get(self.watch_uri(request), true).await?;
-            Ok(watch_stream(response.into_body(), self.limits, self.options))
+            Ok(watch_stream(response.into_body(), self.limits, self.options, want, request.initial_events))
         }
         .boxed()
     }
@@ -238,11 +246,19 @@ impl<K, S: ListWatch<K> + ?Sized> ListWatch<K> for Arc<S> {
         (**self).scope()
     }
 
-    fn list<'a>(&'a self, request: &'a ListRequest) -> BoxFuture<'a, Result<ListStream<K>, SourceError>> {
-        (**self).list(request)
+    fn list<'a>(
+        &'a self,
+        request: &'a ListRequest,
+        want: &'a Arc<Want<K>>,
+    ) -> BoxFuture<'a, Result<ListStream<K>, SourceError>> {
+        (**self).list(request, want)
     }
 
-    fn watch<'a>(&'a self, request: &'a WatchRequest) -> BoxFuture<'a, Result<WatchStream<K>, SourceError>> {
-        (**self).watch(request)
+    fn watch<'a>(
+        &'a self,
+        request: &'a WatchRequest,
+        want: &'a Arc<Want<K>>,
+    ) -> BoxFuture<'a, Result<WatchStream<K>, SourceError>> {
+        (**self).watch(request, want)
     }
 }

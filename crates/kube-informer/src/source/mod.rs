@@ -6,16 +6,25 @@
 
 mod error;
 mod kube;
+mod pipeline;
 mod stream;
+mod want;
 
 pub use error::SourceError;
 pub(crate) use error::watch_failure;
 pub use kube::{KubeSource, Tweak};
+#[cfg(test)]
+pub(crate) use stream::taken;
+pub(crate) use want::Transform;
+pub use want::{Known, Want};
+
+use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use kube_wire::{DecodeError, Event, ListMeta};
 
+use crate::object::Object;
 use crate::reflector::{ListRequest, WatchRequest};
 
 /// Lists and watches one kind.
@@ -26,10 +35,18 @@ pub trait ListWatch<K>: Send + Sync + 'static {
     }
 
     /// Asks for a list, or a page of one.
-    fn list<'a>(&'a self, request: &'a ListRequest) -> BoxFuture<'a, Result<ListStream<K>, SourceError>>;
+    fn list<'a>(
+        &'a self,
+        request: &'a ListRequest,
+        want: &'a Arc<Want<K>>,
+    ) -> BoxFuture<'a, Result<ListStream<K>, SourceError>>;
 
     /// Opens a watch.
-    fn watch<'a>(&'a self, request: &'a WatchRequest) -> BoxFuture<'a, Result<WatchStream<K>, SourceError>>;
+    fn watch<'a>(
+        &'a self,
+        request: &'a WatchRequest,
+        want: &'a Arc<Want<K>>,
+    ) -> BoxFuture<'a, Result<WatchStream<K>, SourceError>>;
 }
 
 /// What a source covers.
@@ -69,7 +86,7 @@ pub type WatchStream<K> = BoxStream<'static, Result<WatchPart<K>, SourceError>>;
 #[non_exhaustive]
 pub enum ListPart<K> {
     /// An object.
-    Item(K),
+    Item(Object<K>),
     /// An object that is not what its type says.
     Undecodable(DecodeError),
     /// So many bytes have arrived: the source is alive, whatever they mean.
@@ -83,7 +100,7 @@ pub enum ListPart<K> {
 #[non_exhaustive]
 pub enum WatchPart<K> {
     /// An event.
-    Event(Event<K>),
+    Event(Event<Object<K>>),
     /// An event about an object that is not what its type says.
     Undecodable {
         /// `ADDED`, `MODIFIED` or `DELETED`.

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use kube_core::Resource;
 
 use super::map::{Keyed, Map};
-use super::{Object, Snapshot, Store};
+use super::{Snapshot, Store};
+use crate::object::{Object, Stored};
 
 /// The name of the index of namespaces, which every store has.
 pub(super) const NAMESPACE_INDEX: &str = "namespace";
 
 /// Finds the values by which an object is indexed.
-pub(super) type IndexFunction<K> = Arc<dyn Fn(&K) -> Vec<String> + Send + Sync>;
+pub(super) type IndexFunction<K> = Arc<dyn Fn(&Object<K>) -> Vec<String> + Send + Sync>;
 
 /// Why an index was not added.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -58,12 +59,17 @@ pub struct Index<K> {
 impl<K: Resource> Index<K> {
     /// The objects with a value, in no order.
     pub fn get(&self, value: &str) -> Vec<Object<K>> {
-        self.at(&self.shared.snapshot(), value).cloned().collect()
+        self.at(&self.shared.snapshot(), value).collect()
     }
 
     /// The objects with a value in a snapshot of the same store: what else is read from it is of the same moment.
-    pub fn at<'a>(&self, snapshot: &'a Snapshot<K>, value: &str) -> impl Iterator<Item = &'a Object<K>> {
-        snapshot.indexes().get(self.place).into_iter().flat_map(move |index| index.get(value))
+    pub fn at<'a>(
+        &self,
+        snapshot: &'a Snapshot<K>,
+        value: &str,
+    ) -> impl Iterator<Item = Object<K>> + use<'a, K> {
+        let index = snapshot.indexes().get(self.place);
+        index.map(|index| index.get(value)).into_iter().flatten()
     }
 
     /// All values that lead to an object, in no order.
@@ -85,48 +91,86 @@ pub(super) struct Indexed<K> {
     pub(super) name: Arc<str>,
     function: IndexFunction<K>,
     values: Map<Entry<K>>,
+    /// The values of objects that would have to be decoded to find them again.
+    remembered: Map<Remembered<K>>,
+}
+
+/// The values that lead to one object.
+struct Remembered<K> {
+    object: Stored<K>,
+    values: Arc<[String]>,
 }
 
 /// The objects with one value.
 struct Entry<K> {
     value: Arc<str>,
-    objects: Map<Object<K>>,
+    objects: Map<Stored<K>>,
 }
 
 impl<K> Indexed<K> {
     pub(super) fn empty(name: Arc<str>, function: IndexFunction<K>) -> Self {
-        Self { name, function, values: Map::new() }
+        Self { name, function, values: Map::new(), remembered: Map::new() }
     }
 
     /// The same index without objects.
     pub(super) fn emptied(&self) -> Self {
-        Self { name: Arc::clone(&self.name), function: Arc::clone(&self.function), values: Map::new() }
+        Self::empty(Arc::clone(&self.name), Arc::clone(&self.function))
     }
 
-    pub(super) fn get(&self, value: &str) -> impl Iterator<Item = &Object<K>> + use<'_, K> {
-        self.values.get(value).into_iter().flat_map(|entry| entry.objects.iter())
+    pub(super) fn get(&self, value: &str) -> impl Iterator<Item = Object<K>> + use<'_, K> {
+        self.values.get(value).into_iter().flat_map(|entry| entry.objects.iter()).map(Stored::object)
     }
 
     pub(super) fn add(&mut self, object: &Object<K>) {
-        for value in (self.function)(object) {
+        let values = (self.function)(object).into();
+        self.add_values(object, values);
+    }
+
+    /// Adds an object that another state of the index has, without looking into it again.
+    pub(super) fn keep(&mut self, object: &Object<K>, before: &Self) {
+        match before.remembered.get(object.key()) {
+            Some(known) if self.remembers(object) => self.add_values(object, Arc::clone(&known.values)),
+            _ => self.add(object),
+        }
+    }
+
+    fn add_values(&mut self, object: &Object<K>, values: Arc<[String]>) {
+        for value in &*values {
             let make = || Entry { value: value.as_str().into(), objects: Map::new() };
-            self.values.get_or_insert_with(&value, make).objects.insert(object.clone());
+            self.values.get_or_insert_with(value, make).objects.insert(object.stored().clone());
+        }
+        if self.remembers(object) {
+            self.remembered.insert(Remembered { object: object.stored().clone(), values });
         }
     }
 
     pub(super) fn remove(&mut self, object: &Object<K>) {
-        for value in (self.function)(object) {
-            if self.values.get(&value).is_none() {
+        if !self.remembers(object) {
+            return self.remove_values(object.key(), &(self.function)(object));
+        }
+        if let Some(remembered) = self.remembered.remove(object.key()) {
+            self.remove_values(object.key(), &remembered.values);
+        }
+    }
+
+    fn remove_values(&mut self, key: &str, values: &[String]) {
+        for value in values {
+            if self.values.get(value).is_none() {
                 continue;
             }
             let make = || Entry { value: value.as_str().into(), objects: Map::new() };
-            let entry = self.values.get_or_insert_with(&value, make);
-            entry.objects.remove(object.key());
+            let entry = self.values.get_or_insert_with(value, make);
+            entry.objects.remove(key);
             // Values that lead nowhere are forgotten, or they would pile up.
             if entry.objects.len() == 0 {
-                self.values.remove(&value);
+                self.values.remove(value);
             }
         }
+    }
+
+    /// Whether the values of an object are kept, so that it need not be decoded when it goes.
+    fn remembers(&self, object: &Object<K>) -> bool {
+        object.is_packed() && *self.name != *NAMESPACE_INDEX
     }
 }
 
@@ -136,6 +180,7 @@ impl<K> Clone for Indexed<K> {
             name: Arc::clone(&self.name),
             function: Arc::clone(&self.function),
             values: self.values.clone(),
+            remembered: self.remembered.clone(),
         }
     }
 }
@@ -143,6 +188,24 @@ impl<K> Clone for Indexed<K> {
 impl<K> Clone for Entry<K> {
     fn clone(&self) -> Self {
         Self { value: Arc::clone(&self.value), objects: self.objects.clone() }
+    }
+}
+
+impl<K> Clone for Remembered<K> {
+    fn clone(&self) -> Self {
+        Self { object: self.object.clone(), values: Arc::clone(&self.values) }
+    }
+}
+
+impl<K> Keyed for Remembered<K> {
+    fn key(&self) -> &str {
+        self.object.key()
+    }
+}
+
+impl<K> Keyed for Stored<K> {
+    fn key(&self) -> &str {
+        Stored::key(self)
     }
 }
 

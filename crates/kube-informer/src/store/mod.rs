@@ -9,14 +9,12 @@
 
 mod index;
 mod map;
-mod object;
 mod snapshot;
 #[cfg(test)]
 mod tests;
 mod version;
 
 pub use index::{Index, IndexError, IndexValues};
-pub use object::{AnyObject, Object};
 pub use snapshot::Snapshot;
 pub use version::Version;
 
@@ -26,9 +24,12 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use kube_core::Resource;
+use kube_wire::ObjectKey;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
+use crate::object::Object;
+use crate::source::Known;
 use index::{IndexFunction, Indexed, NAMESPACE_INDEX};
 
 /// A copy of all objects of a kind. See the [module](self).
@@ -60,9 +61,9 @@ pub struct Written<K> {
 #[non_exhaustive]
 pub enum Write<K> {
     /// The object is there.
-    Put(K),
-    /// The object is gone.
-    Remove(K),
+    Put(Object<K>),
+    /// The object is gone; this is its last state.
+    Remove(Object<K>),
     /// The object of this key is gone; nothing else is known of it.
     RemoveKey(String),
 }
@@ -70,8 +71,9 @@ pub enum Write<K> {
 impl<K: Resource> Store<K> {
     /// An empty store, with the index of namespaces.
     pub fn new() -> Self {
-        let namespaces: IndexFunction<K> =
-            Arc::new(|object| object.meta().namespace.clone().into_iter().collect());
+        let namespaces: IndexFunction<K> = Arc::new(|object| {
+            (!object.namespace().is_empty()).then(|| object.namespace().to_owned()).into_iter().collect()
+        });
         let indexes = vec![Arc::new(Indexed::empty(NAMESPACE_INDEX.into(), namespaces))];
         let snapshot = Snapshot::empty(indexes);
         let shared = Shared {
@@ -89,17 +91,17 @@ impl<K: Resource> Store<K> {
 
     /// The object of a name; the namespace is empty for cluster-scoped kinds.
     pub fn get(&self, namespace: &str, name: &str) -> Option<Object<K>> {
-        self.shared.current.load().get(namespace, name).cloned()
+        self.shared.current.load().get(namespace, name)
     }
 
     /// All objects, in no order.
     pub fn list(&self) -> Vec<Object<K>> {
-        self.shared.current.load().iter().cloned().collect()
+        self.shared.current.load().iter().collect()
     }
 
     /// All objects of a namespace, in no order.
     pub fn namespaced(&self, namespace: &str) -> Vec<Object<K>> {
-        self.shared.current.load().namespaced(namespace).cloned().collect()
+        self.shared.current.load().namespaced(namespace).collect()
     }
 
     /// Adds an index: objects by the values that a function finds in them. It may be added at any time; objects that
@@ -125,10 +127,10 @@ impl<K: Resource> Store<K> {
         if current.index(name).is_some() {
             return Err(IndexError::Exists { name: name.to_owned() });
         }
-        let function: IndexFunction<K> = Arc::new(move |object| function(object).into_values());
+        let function: IndexFunction<K> = Arc::new(move |object: &Object<K>| function(object).into_values());
         let mut index = Indexed::empty(name.into(), function);
         for object in current.iter() {
-            index.add(object);
+            index.add(&object);
         }
         let place = current.indexes().len();
         self.shared.current.store(Arc::new(current.with_index(Arc::new(index))));
@@ -143,14 +145,8 @@ impl<K: Resource> Store<K> {
         let mut written = Vec::with_capacity(writes.len());
         for write in writes {
             written.push(match write {
-                Write::Put(object) => {
-                    let object = Object::new(object);
-                    Written { old: next.put(&object), new: Some(object), last: None }
-                }
-                Write::Remove(object) => {
-                    let last = Object::new(object);
-                    Written { old: next.remove(last.key()), new: None, last: Some(last) }
-                }
+                Write::Put(object) => Written { old: next.put(&object), new: Some(object), last: None },
+                Write::Remove(last) => Written { old: next.remove(last.key()), new: None, last: Some(last) },
                 Write::RemoveKey(key) => Written { old: next.remove(&key), new: None, last: None },
             });
         }
@@ -163,7 +159,7 @@ impl<K: Resource> Store<K> {
     /// of the keys in `kept` stay as they are, though nothing is known of what they are now.
     pub fn replace(
         &self,
-        objects: Vec<K>,
+        objects: Vec<Object<K>>,
         namespace: Option<&str>,
         kept: &HashSet<String>,
         version: Option<&str>,
@@ -172,26 +168,27 @@ impl<K: Resource> Store<K> {
         let current = self.shared.current.load_full();
         let (mut next, mut written) = (current.without(namespace), Vec::new());
         for object in objects {
-            let mut object = Object::new(object);
-            let old = current.get_key(object.key()).cloned();
-            if let Some(old) = &old
+            let old = current.get_key(object.key());
+            if let Some(old) = old.clone()
                 && !old.resource_version().is_empty()
                 && old.resource_version() == object.resource_version()
                 && old.uid() == object.uid()
             {
-                object = old.clone();
+                next.keep(&old, &current);
+                written.push(Written { new: Some(old.clone()), old: Some(old), last: None });
+            } else {
+                next.put(&object);
+                written.push(Written { old, new: Some(object), last: None });
             }
-            next.put(&object);
-            written.push(Written { old, new: Some(object), last: None });
         }
         for object in current.within(namespace) {
             if next.get_key(object.key()).is_some() {
                 continue;
             }
             if kept.contains(object.key()) {
-                next.put(object);
+                next.keep(&object, &current);
             } else {
-                written.push(Written { old: Some(object.clone()), new: None, last: None });
+                written.push(Written { old: Some(object), new: None, last: None });
             }
         }
         self.publish(next, version);
@@ -231,6 +228,20 @@ impl<K: Resource> Store<K> {
             *last = seen;
             changed
         });
+    }
+}
+
+impl<K: Resource + Send + Sync + 'static> Known<K> for Store<K> {
+    fn is_empty(&self) -> bool {
+        self.shared.current.load().is_empty()
+    }
+
+    fn find(&self, key: &ObjectKey) -> Option<Object<K>> {
+        let known = self.get(&key.namespace, &key.name)?;
+        let same = !key.resource_version.is_empty()
+            && known.resource_version() == key.resource_version
+            && known.uid() == key.uid;
+        same.then_some(known)
     }
 }
 

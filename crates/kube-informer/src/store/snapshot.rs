@@ -3,14 +3,14 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::Version;
 use super::index::Indexed;
 use super::map::Map;
-use super::object::key;
-use super::{Object, Version};
+use crate::object::{Object, Stored, key};
 
 /// A store at one moment: it never changes, and everything read from it belongs together.
 pub struct Snapshot<K> {
-    objects: Map<Object<K>>,
+    objects: Map<Stored<K>>,
     /// The first is the index of namespaces.
     indexes: Vec<Arc<Indexed<K>>>,
     version: Option<Version>,
@@ -18,28 +18,28 @@ pub struct Snapshot<K> {
 
 impl<K> Snapshot<K> {
     /// The object of a name; the namespace is empty for cluster-scoped kinds.
-    pub fn get(&self, namespace: &str, name: &str) -> Option<&Object<K>> {
+    pub fn get(&self, namespace: &str, name: &str) -> Option<Object<K>> {
         if namespace.is_empty() { self.get_key(name) } else { self.get_key(&key(namespace, name)) }
     }
 
     /// The object of a key: `namespace/name`, or the name alone for cluster-scoped objects.
-    pub fn get_key(&self, key: &str) -> Option<&Object<K>> {
-        self.objects.get(key)
+    pub fn get_key(&self, key: &str) -> Option<Object<K>> {
+        self.objects.get(key).map(Stored::object)
     }
 
     /// All objects, in no order.
-    pub fn iter(&self) -> impl Iterator<Item = &Object<K>> {
-        self.objects.iter()
+    pub fn iter(&self) -> impl Iterator<Item = Object<K>> {
+        self.objects.iter().map(Stored::object)
     }
 
     /// All objects of a namespace, in no order.
-    pub fn namespaced(&self, namespace: &str) -> impl Iterator<Item = &Object<K>> + use<'_, K> {
+    pub fn namespaced(&self, namespace: &str) -> impl Iterator<Item = Object<K>> + use<'_, K> {
         let index = self.indexes.first();
         index.map(|index| index.get(namespace)).into_iter().flatten()
     }
 
     /// The objects with a value in the index of a name; none if there is no such index.
-    pub fn by_index(&self, index: &str, value: &str) -> Option<impl Iterator<Item = &Object<K>>> {
+    pub fn by_index(&self, index: &str, value: &str) -> Option<impl Iterator<Item = Object<K>>> {
         Some(self.index(index)?.get(value))
     }
 
@@ -63,7 +63,7 @@ impl<K> Snapshot<K> {
     }
 
     /// All objects, or those of one namespace.
-    pub(super) fn within(&self, namespace: Option<&str>) -> Box<dyn Iterator<Item = &Object<K>> + '_> {
+    pub(super) fn within(&self, namespace: Option<&str>) -> Box<dyn Iterator<Item = Object<K>> + '_> {
         match namespace {
             Some(namespace) => Box::new(self.namespaced(namespace)),
             None => Box::new(self.iter()),
@@ -102,7 +102,7 @@ impl<K> Snapshot<K> {
     }
 
     pub(super) fn put(&mut self, object: &Object<K>) -> Option<Object<K>> {
-        let old = self.objects.insert(object.clone());
+        let old = self.objects.insert(object.stored().clone()).map(|old| old.object());
         for index in &mut self.indexes {
             let index = Arc::make_mut(index);
             if let Some(old) = &old {
@@ -113,8 +113,16 @@ impl<K> Snapshot<K> {
         old
     }
 
+    /// Puts an object in that another state has.
+    pub(super) fn keep(&mut self, object: &Object<K>, before: &Self) {
+        self.objects.insert(object.stored().clone());
+        for (index, before) in self.indexes.iter_mut().zip(&before.indexes) {
+            Arc::make_mut(index).keep(object, before);
+        }
+    }
+
     pub(super) fn remove(&mut self, key: &str) -> Option<Object<K>> {
-        let old = self.objects.remove(key)?;
+        let old = self.objects.remove(key)?.object();
         for index in &mut self.indexes {
             Arc::make_mut(index).remove(&old);
         }

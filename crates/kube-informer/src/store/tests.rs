@@ -1,5 +1,6 @@
 //! What readers of a store can rely on.
 
+use std::borrow::Borrow;
 use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
 
@@ -7,8 +8,20 @@ use k8s_openapi::api::core::v1::Pod;
 use serde_json::json;
 
 use super::*;
+use crate::object::Codec;
 
-fn pod(namespace: &str, name: &str, node: &str, version: u64) -> Pod {
+/// A pod that rests as bytes if its version is even, and decoded if it is odd.
+fn pod(namespace: &str, name: &str, node: &str, version: u64) -> Object<Pod> {
+    let pod = decoded_pod(namespace, name, node, version);
+    if version % 2 == 1 {
+        return Object::new(pod);
+    }
+    let bytes = serde_json::to_vec(&pod).unwrap();
+    let decode = |bytes: &[u8]| kube_wire::decode_object(bytes, kube_wire::DecodeOptions::default());
+    Object::packed(pod, bytes.into(), &Arc::new(Codec::new(decode, None)))
+}
+
+fn decoded_pod(namespace: &str, name: &str, node: &str, version: u64) -> Pod {
     serde_json::from_value(json!({
         "metadata": {"namespace": namespace, "name": name, "uid": format!("uid-{name}"), "resourceVersion": version.to_string()},
         "spec": {"nodeName": node, "containers": []},
@@ -16,8 +29,8 @@ fn pod(namespace: &str, name: &str, node: &str, version: u64) -> Pod {
     .unwrap()
 }
 
-fn names<'a>(objects: impl IntoIterator<Item = &'a Object<Pod>>) -> BTreeSet<String> {
-    objects.into_iter().map(|object| object.key().to_owned()).collect()
+fn names(objects: impl IntoIterator<Item: Borrow<Object<Pod>>>) -> BTreeSet<String> {
+    objects.into_iter().map(|object| object.borrow().key().to_owned()).collect()
 }
 
 fn set<const N: usize>(keys: [&str; N]) -> BTreeSet<String> {
@@ -41,8 +54,8 @@ fn objects_are_found_by_name_by_namespace_and_all_together() {
     );
     assert_eq!(store.get("a", "x").unwrap().key(), "a/x");
     assert!(store.get("a", "z").is_none());
-    assert_eq!(names(&store.namespaced("a")), set(["a/x", "a/y"]));
-    assert_eq!(names(&store.list()), set(["a/x", "a/y", "b/x"]));
+    assert_eq!(names(store.namespaced("a")), set(["a/x", "a/y"]));
+    assert_eq!(names(store.list()), set(["a/x", "a/y", "b/x"]));
     assert_eq!(store.get("b", "x").unwrap().spec.as_ref().unwrap().node_name.as_deref(), Some("n1"));
 }
 
@@ -51,7 +64,7 @@ fn an_index_follows_changes_and_may_come_late() {
     let store = Store::new();
     store.write(vec![Write::Put(pod("a", "x", "n1", 1)), Write::Put(pod("a", "y", "n2", 2))], None);
     let index = by_node(&store);
-    assert_eq!(names(&index.get("n1")), set(["a/x"]), "what was there is indexed");
+    assert_eq!(names(index.get("n1")), set(["a/x"]), "what was there is indexed");
     store.write(
         vec![
             Write::Put(pod("a", "x", "n2", 3)),
@@ -60,8 +73,8 @@ fn an_index_follows_changes_and_may_come_late() {
         ],
         None,
     );
-    assert_eq!(names(&index.get("n1")), set(["a/z"]));
-    assert_eq!(names(&index.get("n2")), set(["a/x"]));
+    assert_eq!(names(index.get("n1")), set(["a/z"]));
+    assert_eq!(names(index.get("n2")), set(["a/x"]));
     assert_eq!(index.values().len(), 2);
     store.write(vec![Write::Remove(pod("a", "z", "n1", 6))], None);
     assert_eq!(index.values(), ["n2"], "values that lead nowhere are forgotten");
@@ -90,8 +103,8 @@ fn an_object_may_have_many_values_or_none() {
         ],
         None,
     );
-    assert_eq!(names(&index.get("green")), set(["a/web-green", "a/db-green"]));
-    assert_eq!(names(&index.get("web")), set(["a/web-green"]));
+    assert_eq!(names(index.get("green")), set(["a/web-green", "a/db-green"]));
+    assert_eq!(names(index.get("web")), set(["a/web-green"]));
     assert!(index.get("x").is_empty());
 }
 
@@ -114,7 +127,7 @@ fn a_snapshot_stays_what_it_was() {
     assert_eq!(names(before.iter()), set(["a/x"]));
     assert_eq!(names(index.at(&before, "n1")), set(["a/x"]), "its indexes are of the same moment");
     assert_eq!(before.resource_version().unwrap().as_str(), "1");
-    assert_eq!(names(&index.get("n1")), set(["a/y"]));
+    assert_eq!(names(index.get("n1")), set(["a/y"]));
     assert_eq!(names(before.by_index("node", "n1").unwrap()), set(["a/x"]));
     assert!(before.by_index("nope", "n1").is_none());
 }
@@ -167,8 +180,8 @@ fn a_replacement_is_one_step_and_keeps_what_has_not_changed() {
         told,
         [(Some("a/x"), Some("a/x")), (Some("a/y"), Some("a/y")), (None, Some("a/w")), (Some("a/z"), None)]
     );
-    assert_eq!(names(&index.get("n1")), set(["a/x", "a/w"]));
-    assert_eq!(names(&store.namespaced("a")), set(["a/x", "a/y", "a/w"]));
+    assert_eq!(names(index.get("n1")), set(["a/x", "a/w"]));
+    assert_eq!(names(store.namespaced("a")), set(["a/x", "a/y", "a/w"]));
 }
 
 #[test]
@@ -176,7 +189,7 @@ fn an_object_of_which_nothing_is_known_stays() {
     let store = Store::new();
     store.replace(vec![pod("a", "x", "n1", 1), pod("a", "y", "n1", 2)], None, &HashSet::new(), Some("2"));
     let written = store.replace(Vec::new(), None, &HashSet::from(["a/x".to_owned()]), Some("3"));
-    assert_eq!(names(&store.list()), set(["a/x"]));
+    assert_eq!(names(store.list()), set(["a/x"]));
     assert_eq!(written.len(), 1, "only the other one is gone");
     store.write(vec![Write::RemoveKey("a/x".to_owned())], None);
     assert!(store.list().is_empty());
@@ -187,9 +200,9 @@ fn an_object_that_was_made_anew_under_its_name_is_another_one() {
     let store = Store::new();
     store.replace(vec![pod("a", "x", "n1", 1)], None, &HashSet::new(), Some("1"));
     let old = store.get("a", "x").unwrap();
-    let mut again = pod("a", "x", "n1", 1);
+    let mut again = decoded_pod("a", "x", "n1", 1);
     again.metadata.uid = Some("another".to_owned());
-    store.replace(vec![again], None, &HashSet::new(), Some("2"));
+    store.replace(vec![Object::new(again)], None, &HashSet::new(), Some("2"));
     assert!(!store.get("a", "x").unwrap().is_same(&old));
 }
 
@@ -231,7 +244,8 @@ fn readers_see_whole_steps_while_a_writer_works() {
             scope.spawn(|| {
                 while !done.load(std::sync::atomic::Ordering::Relaxed) {
                     let snapshot = store.snapshot();
-                    let all: BTreeSet<&str> = snapshot.iter().map(Object::resource_version).collect();
+                    let all: BTreeSet<String> =
+                        snapshot.iter().map(|object| object.resource_version().to_owned()).collect();
                     assert!(all.len() <= 1, "half of a replacement: {all:?}");
                     let indexed = index.at(&snapshot, "n").count();
                     assert_eq!(indexed, snapshot.len(), "index and objects of different moments");
@@ -245,4 +259,34 @@ fn readers_see_whole_steps_while_a_writer_works() {
         }
         done.store(true, std::sync::atomic::Ordering::Relaxed);
     });
+}
+
+#[test]
+fn packed_objects_are_found_selected_and_removed_without_being_decoded() {
+    let count = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let counted = Arc::clone(&count);
+    let codec = Arc::new(Codec::new(
+        move |bytes: &[u8]| {
+            counted.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            kube_wire::decode_object(bytes, kube_wire::DecodeOptions::default())
+        },
+        None,
+    ));
+    let packed = |name: &str, node: &str, version| {
+        let pod = decoded_pod("a", name, node, version);
+        let bytes = serde_json::to_vec(&pod).unwrap();
+        Object::packed(pod, bytes.into(), &codec)
+    };
+    let store = Store::new();
+    let index = by_node(&store);
+    store.write(vec![Write::Put(packed("x", "n1", 1)), Write::Put(packed("y", "n1", 2))], None);
+    store.write(vec![Write::Put(packed("x", "n2", 3)), Write::RemoveKey("a/y".to_owned())], None);
+    assert_eq!(names(index.get("n1")), set([]));
+    assert_eq!(names(index.get("n2")), set(["a/x"]));
+    store.replace(vec![packed("x", "n2", 3), packed("z", "n2", 4)], None, &HashSet::new(), None);
+    assert_eq!(names(store.namespaced("a")), set(["a/x", "a/z"]));
+    assert_eq!(index.get("n2").iter().map(Object::resource_version).collect::<BTreeSet<_>>().len(), 2);
+    assert_eq!(count.load(std::sync::atomic::Ordering::Relaxed), 0);
+    assert_eq!(index.get("n2")[0].spec.as_ref().unwrap().node_name.as_deref(), Some("n2"));
+    assert_eq!(count.load(std::sync::atomic::Ordering::Relaxed), 1);
 }

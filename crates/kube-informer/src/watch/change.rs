@@ -5,16 +5,17 @@ use std::fmt;
 use kube_core::Resource;
 use kube_wire::DecodeError;
 
+use crate::object::Object;
+
 /// Something that happened to an object.
-#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Change<K> {
     /// The object is new to the watch.
-    Added(K),
+    Added(Object<K>),
     /// The object has changed.
-    Modified(K),
+    Modified(Object<K>),
     /// The object is gone; this is its last state.
-    Deleted(K),
+    Deleted(Object<K>),
     /// Something happened to an object that is not what its type says.
     Undecodable {
         /// `ADDED`, `MODIFIED` or `DELETED`.
@@ -26,7 +27,7 @@ pub enum Change<K> {
 
 impl<K> Change<K> {
     /// The object, as it is or was last; none if it could not be decoded.
-    pub fn object(&self) -> Option<&K> {
+    pub fn object(&self) -> Option<&Object<K>> {
         match self {
             Change::Added(object) | Change::Modified(object) | Change::Deleted(object) => Some(object),
             Change::Undecodable { .. } => None,
@@ -34,7 +35,20 @@ impl<K> Change<K> {
     }
 }
 
-/// Shows the name, never the contents: it may be a secret.
+impl<K> Clone for Change<K> {
+    fn clone(&self) -> Self {
+        match self {
+            Change::Added(object) => Change::Added(object.clone()),
+            Change::Modified(object) => Change::Modified(object.clone()),
+            Change::Deleted(object) => Change::Deleted(object.clone()),
+            Change::Undecodable { event, error } => {
+                Change::Undecodable { event: event.clone(), error: error.clone() }
+            }
+        }
+    }
+}
+
+/// Shows the key, never the contents: it may be a secret.
 impl<K: Resource> fmt::Debug for Change<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (word, object) = match self {
@@ -49,11 +63,9 @@ impl<K: Resource> fmt::Debug for Change<K> {
                     .finish();
             }
         };
-        let meta = object.meta();
         f.debug_struct(word)
-            .field("namespace", &meta.namespace.as_deref().unwrap_or(""))
-            .field("name", &meta.name.as_deref().unwrap_or(""))
-            .field("resource_version", &meta.resource_version.as_deref().unwrap_or(""))
+            .field("object", &object.key())
+            .field("resource_version", &object.resource_version())
             .finish()
     }
 }

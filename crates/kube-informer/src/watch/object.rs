@@ -4,7 +4,7 @@ use kube_core::Resource;
 
 use super::{UntilError, Verdict};
 use crate::informer::{InformerError, Phase, SharedInformer};
-use crate::store::Object;
+use crate::object::Object;
 
 /// Waits until one object in an informer's copy is as it should be, and returns it.
 ///

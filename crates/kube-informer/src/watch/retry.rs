@@ -14,8 +14,9 @@ use tokio::time::{Instant, Sleep};
 use super::open::{Open, trouble};
 use super::pace::{MIN_RESTART, Pace};
 use super::{Change, StartError, WatchError};
+use crate::object::Object;
 use crate::reflector::{Config, Failure, WatchRequest};
-use crate::source::{ListWatch, SourceError, WatchPart, watch_failure};
+use crate::source::{ListWatch, SourceError, Want, WatchPart, watch_failure};
 
 /// Each change since a version, in order, none twice: a stream that outlives the watches it is made of.
 ///
@@ -71,6 +72,7 @@ use crate::source::{ListWatch, SourceError, WatchPart, watch_failure};
 #[must_use = "a stream does nothing unless it is polled"]
 pub struct RetryWatch<K> {
     source: Arc<dyn ListWatch<K>>,
+    want: Arc<Want<K>>,
     /// The last version that was seen: moves with each change that is told and with each bookmark.
     resource_version: String,
     starts: u64,
@@ -92,7 +94,7 @@ enum State<K> {
     Ended,
 }
 
-impl<K: Resource + Send + 'static> RetryWatch<K> {
+impl<K: Resource + Send + Sync + 'static> RetryWatch<K> {
     /// Watches what a source has, from a version on. The versions `""` and `"0"` stand for no moment, and are refused.
     pub fn new(source: impl ListWatch<K>, resource_version: impl Into<String>) -> Result<Self, StartError> {
         let resource_version = resource_version.into();
@@ -101,6 +103,7 @@ impl<K: Resource + Send + 'static> RetryWatch<K> {
         }
         Ok(Self {
             source: Arc::new(source),
+            want: Arc::new(Want::new()),
             resource_version,
             starts: 0,
             pace: Pace::new(Config::default(), 0, MIN_RESTART),
@@ -142,7 +145,8 @@ impl<K: Resource + Send + 'static> RetryWatch<K> {
         let resource_version = self.resource_version.clone();
         let request = WatchRequest { resource_version, initial_events: false, timeout };
         let source = Arc::clone(&self.source);
-        let parts = async move { source.watch(&request).await }.try_flatten_stream().boxed();
+        let want = Arc::clone(&self.want);
+        let parts = async move { source.watch(&request, &want).await }.try_flatten_stream().boxed();
         self.starts += 1;
         self.state = State::Open(Open::new(parts, self.pace.patience(now, timeout), now));
     }
@@ -177,8 +181,8 @@ impl<K: Resource + Send + 'static> RetryWatch<K> {
             // What a newer kube-wire may know.
             _ => return Err(WatchError::UnknownEvent { event: String::new() }.into()),
         };
-        let version = change.object().and_then(|object| object.meta().resource_version.as_deref());
-        self.moved(version.unwrap_or(""), || format!("{change:?}"))?;
+        let version = change.object().map_or("", Object::resource_version);
+        self.moved(version, || format!("{change:?}"))?;
         Ok(Some(change))
     }
 
@@ -242,7 +246,7 @@ impl<K> RetryWatch<K> {
     }
 }
 
-impl<K: Resource + Send + 'static> Stream for RetryWatch<K> {
+impl<K: Resource + Send + Sync + 'static> Stream for RetryWatch<K> {
     type Item = Result<Change<K>, WatchError>;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {

@@ -69,7 +69,7 @@ impl Follower {
     fn apply(&mut self, delta: Delta<ConfigMap>) {
         let word = match delta {
             Delta::Replaced { objects, undecodable, .. } => {
-                self.objects = objects.iter().map(entry).collect();
+                self.objects = objects.iter().map(|object| entry(object)).collect();
                 self.undecodable = undecodable.iter().map(ToString::to_string).collect();
                 "replaced"
             }

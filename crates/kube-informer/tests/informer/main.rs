@@ -10,6 +10,7 @@ mod controller;
 mod crowd;
 mod factory;
 mod metrics;
+mod residency;
 mod scopes;
 mod waiting;
 mod watch;
@@ -23,6 +24,7 @@ use futures::StreamExt;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_informer::fanout::{Event, Handle, ListenerOptions, Registration};
 use kube_informer::informer::{InformerError, Phase, SharedInformer};
+use kube_informer::object::Residency;
 use kube_informer::source::KubeSource;
 use kube_testserver::{Fault, TestServer, Verb};
 use parking_lot::Mutex;
@@ -362,7 +364,8 @@ async fn a_shut_down_informer_leaves_no_task_and_no_object_behind() {
     write(&server, "a", 1);
     let before = tokio::runtime::Handle::current().metrics().num_alive_tasks();
     {
-        let informer = SharedInformer::<Counted>::new(KubeSource::all(server.in_process_client(), &()));
+        let source = KubeSource::<Counted>::all(server.in_process_client(), &());
+        let informer = SharedInformer::builder(source).residency(Residency::Decoded).build();
         let calls = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&calls);
         let handler = move |_: Event<Counted>| {
@@ -440,12 +443,43 @@ async fn a_transform_runs_once_for_each_object_and_before_anybody_sees_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_transform_that_panics_stops_the_informer_and_says_why() {
+async fn an_object_for_which_a_transform_panics_is_quarantined() {
     let server = server().await;
     write(&server, "a", 1);
+    write(&server, "b", 1);
     let informer = SharedInformer::builder(KubeSource::<ConfigMap>::all(server.in_process_client(), &()))
-        .transform(|_| panic!("on purpose"))
+        .transform(|object| {
+            assert_ne!(object.metadata.name.as_deref(), Some("a"), "on purpose");
+            object
+        })
         .build();
+    informer.start();
+    assert!(informer.synced().await);
+    let quarantined = informer.status().quarantined;
+    assert!(quarantined["default/a"].contains("on purpose"), "{quarantined:?}");
+    assert!(informer.store().get("default", "b").is_some());
+    write(&server, "b", 2);
+    caught_up_but_for(&informer, &server, "default/a").await;
+}
+
+/// Waits until the copy equals the server, one object aside.
+async fn caught_up_but_for(informer: &SharedInformer<ConfigMap>, server: &TestServer, key: &str) {
+    let mut status = informer.watch_status();
+    let wanted = || {
+        let mut objects = on_server(server);
+        objects.remove(key);
+        objects
+    };
+    let wait = status.wait_for(|_| in_store(informer) == wanted());
+    tokio::time::timeout(PATIENCE, wait).await.expect("it catches up").unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_index_function_that_panics_stops_the_informer_and_says_why() {
+    let server = server().await;
+    write(&server, "a", 1);
+    let informer = informer(&server);
+    informer.add_index("bad", |_: &ConfigMap| -> Option<String> { panic!("on purpose") }).unwrap();
     let registration = informer.add_event_handler(|_: Event<ConfigMap>| {}).unwrap();
     informer.start();
     assert!(!informer.synced().await);

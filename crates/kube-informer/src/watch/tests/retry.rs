@@ -334,7 +334,7 @@ async fn it_ends_when_nobody_knows_where_to_go_on() {
     let no_version = r#"{"metadata":{"name":"a"}}"#;
     let odd = r#"{"metadata":{"name":"a"},"data":5}"#;
     let cases: [(Part, &str); 6] = [
-        (part("ADDED", no_version), "Added { namespace: \"\", name: \"a\""),
+        (part("ADDED", no_version), "Added { object: \"a\""),
         (part("DELETED", no_version), "Deleted"),
         (part("MODIFIED", odd), "an undecodable object (MODIFIED: a cannot be decoded"),
         (part("ADDED", "5"), "an undecodable object (ADDED: "),

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::reflector::{Failure, ListRequest, WatchRequest};
-use crate::source::{ListStream, ListWatch, SourceError, WatchPart, WatchStream};
+use crate::source::{ListStream, ListWatch, SourceError, Want, WatchPart, WatchStream};
 
 /// One part of a watch.
 pub(super) type Part = Result<WatchPart<ConfigMap>, SourceError>;
@@ -76,13 +76,18 @@ impl Script {
 }
 
 impl ListWatch<ConfigMap> for Script {
-    fn list<'a>(&'a self, _: &'a ListRequest) -> BoxFuture<'a, Result<ListStream<ConfigMap>, SourceError>> {
+    fn list<'a>(
+        &'a self,
+        _: &'a ListRequest,
+        _: &'a Arc<Want<ConfigMap>>,
+    ) -> BoxFuture<'a, Result<ListStream<ConfigMap>, SourceError>> {
         panic!("a watch does not list")
     }
 
     fn watch<'a>(
         &'a self,
         request: &'a WatchRequest,
+        _: &'a Arc<Want<ConfigMap>>,
     ) -> BoxFuture<'a, Result<WatchStream<ConfigMap>, SourceError>> {
         assert!(!request.initial_events, "what is there is not asked for");
         let asked =
@@ -120,7 +125,7 @@ impl ListWatch<ConfigMap> for Script {
 pub(super) fn part(event: &str, object: &str) -> Part {
     let frame = format!(r#"{{"type":"{event}","object":{object}}}"#);
     match decode_event(frame.as_bytes(), kube_wire::DecodeOptions::default()) {
-        Ok(event) => Ok(WatchPart::Event(event)),
+        Ok(event) => Ok(crate::source::taken(event, |object| Want::new().take(object))),
         Err(EventError::Object { event, error }) => Ok(WatchPart::Undecodable { event, error }),
         Err(error) => Err(SourceError::garbled(error)),
     }

@@ -1,0 +1,216 @@
+//! What an object is while it rests in memory, and the handle to reach it.
+//!
+//! An [`Object`] derefs to its type, clones in no time and cannot be changed. How it rests is a matter of
+//! [`Residency`]: decoded, or packed as the bytes that the server sent, which need a fraction of the memory and are
+//! decoded when somebody looks. What identifies an object, and its labels, are readable without decoding.
+
+mod any;
+mod head;
+mod labels;
+mod packed;
+#[cfg(test)]
+mod tests;
+mod warm;
+
+pub use any::AnyObject;
+pub use labels::Labels;
+pub(crate) use labels::Matcher;
+pub(crate) use packed::Codec;
+pub(crate) use warm::Warm;
+
+use std::fmt;
+use std::ops::Deref;
+use std::sync::{Arc, OnceLock};
+
+use kube_core::Resource;
+
+use head::Head;
+use packed::{Packed, View};
+
+/// How much decoded text an adaptive informer keeps at hand, unless it is said otherwise.
+pub const DEFAULT_WARM_BYTES: usize = 32 << 20;
+
+/// How objects rest in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Residency {
+    /// As values of their type: the quickest to read, and the largest.
+    Decoded,
+    /// As the bytes that the server sent, without `managedFields`. An object is decoded when somebody looks into it,
+    /// once for all who hold it, and the value goes with the last of them.
+    Packed,
+    /// Packed, but what was looked at lately stays decoded.
+    Adaptive {
+        /// About how much memory the decoded values may take.
+        warm_bytes: usize,
+    },
+}
+
+impl Default for Residency {
+    /// Adaptive, with [`DEFAULT_WARM_BYTES`].
+    fn default() -> Self {
+        Residency::Adaptive { warm_bytes: DEFAULT_WARM_BYTES }
+    }
+}
+
+/// A stored object: clones in no time, derefs to its type, and cannot be changed.
+///
+/// What identifies an object, and its labels, are readable without looking into it.
+pub struct Object<K> {
+    stored: Stored<K>,
+    /// The value of a packed object, once somebody has looked through this handle.
+    view: OnceLock<Arc<View<K>>>,
+}
+
+/// What a store keeps of an object.
+pub(crate) struct Stored<K>(Arc<Inner<K>>);
+
+struct Inner<K> {
+    head: Head,
+    rest: Rest<K>,
+}
+
+enum Rest<K> {
+    Decoded(Box<K>),
+    Packed(Packed<K>),
+}
+
+impl<K: Resource> Object<K> {
+    /// An object that rests decoded.
+    pub fn new(object: K) -> Self {
+        let head = Head::key_of(object.meta());
+        let inner = Inner { head, rest: Rest::Decoded(Box::new(object)) };
+        Self { stored: Stored(Arc::new(inner)), view: OnceLock::new() }
+    }
+
+    /// An object that rests as bytes, and that this handle has already looked into: the codec must make the same
+    /// value of the bytes. One whose metadata cannot be kept apart rests decoded.
+    pub(crate) fn packed(object: K, bytes: Box<[u8]>, codec: &Arc<Codec<K>>) -> Self {
+        let Some(head) = Head::of(object.meta()) else { return Self::new(object) };
+        let view = View::new(object);
+        let packed = Packed::new(bytes, Arc::clone(codec), &view);
+        let inner = Inner { head, rest: Rest::Packed(packed) };
+        Self { stored: Stored(Arc::new(inner)), view: OnceLock::from(view) }
+    }
+
+    /// The object's uid.
+    pub fn uid(&self) -> &str {
+        match &self.stored.0.rest {
+            Rest::Decoded(object) => object.meta().uid.as_deref().unwrap_or(""),
+            Rest::Packed(_) => self.stored.0.head.uid(),
+        }
+    }
+
+    /// The object's version.
+    pub fn resource_version(&self) -> &str {
+        match &self.stored.0.rest {
+            Rest::Decoded(object) => object.meta().resource_version.as_deref().unwrap_or(""),
+            Rest::Packed(_) => self.stored.0.head.resource_version(),
+        }
+    }
+
+    /// The object's labels.
+    pub fn labels(&self) -> Labels<'_> {
+        match &self.stored.0.rest {
+            Rest::Decoded(object) => Labels::map(object.meta().labels.as_ref()),
+            Rest::Packed(_) => Labels::head(&self.stored.0.head),
+        }
+    }
+}
+
+impl<K> Object<K> {
+    /// `namespace/name`, or the name alone for cluster-scoped objects.
+    pub fn key(&self) -> &str {
+        self.stored.key()
+    }
+
+    /// The object's name.
+    pub fn name(&self) -> &str {
+        self.key().split_once('/').map_or(self.key(), |(_, name)| name)
+    }
+
+    /// The object's namespace; empty for cluster-scoped objects.
+    pub fn namespace(&self) -> &str {
+        self.key().split_once('/').map_or("", |(namespace, _)| namespace)
+    }
+
+    /// Whether two handles are for the same version of the same object in memory.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.stored.0, &other.stored.0)
+    }
+
+    /// Whether the object rests as bytes.
+    pub(crate) fn is_packed(&self) -> bool {
+        matches!(self.stored.0.rest, Rest::Packed(_))
+    }
+
+    /// Whether the object is decoded, so that looking into it costs nothing.
+    pub fn is_decoded(&self) -> bool {
+        match &self.stored.0.rest {
+            Rest::Decoded(_) => true,
+            Rest::Packed(packed) => self.view.get().is_some() || packed.is_decoded(),
+        }
+    }
+
+    /// The handle as if it had never been looked through: a packed object's value goes.
+    pub(crate) fn resting(self) -> Self {
+        self.stored.object()
+    }
+
+    /// What a store keeps: how the object rests, without what was looked at.
+    pub(crate) fn stored(&self) -> &Stored<K> {
+        &self.stored
+    }
+}
+
+impl<K> Stored<K> {
+    pub(crate) fn key(&self) -> &str {
+        self.0.head.key()
+    }
+
+    /// A handle to it, which has not looked into it.
+    pub(crate) fn object(&self) -> Object<K> {
+        Object { stored: self.clone(), view: OnceLock::new() }
+    }
+}
+
+impl<K> Deref for Object<K> {
+    type Target = K;
+
+    fn deref(&self) -> &K {
+        match &self.stored.0.rest {
+            Rest::Decoded(object) => object,
+            Rest::Packed(packed) => self.view.get_or_init(|| packed.view()).look(),
+        }
+    }
+}
+
+/// `namespace/name`, or the name alone for cluster-scoped objects.
+pub(crate) fn key(namespace: &str, name: &str) -> String {
+    if namespace.is_empty() { name.to_owned() } else { format!("{namespace}/{name}") }
+}
+
+impl<K> Clone for Object<K> {
+    fn clone(&self) -> Self {
+        Self { stored: self.stored.clone(), view: self.view.clone() }
+    }
+}
+
+impl<K> Clone for Stored<K> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+/// Shows the key, never the contents: it may be a secret.
+impl<K> fmt::Debug for Object<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Object").field(&self.key()).finish()
+    }
+}
+
+impl<K> fmt::Debug for Stored<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Stored").field(&self.key()).finish()
+    }
+}

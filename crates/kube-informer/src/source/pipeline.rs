@@ -1,0 +1,198 @@
+//! Reading, cutting and decoding at the same time, in order.
+//!
+//! One task reads the body and cuts it into pieces; pieces are decoded in batches, on tasks of their own when there is
+//! enough to do, so that a large answer uses all cores and the network is never left waiting. What comes out is in the
+//! order of the body.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures::StreamExt;
+use futures::stream::{self, BoxStream};
+use http_body_util::BodyExt;
+use kube_client::client::Body;
+use kube_wire::WireError;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::SourceError;
+
+/// Pieces of so many bytes together are decoded as one batch.
+const BATCH_BYTES: usize = 64 << 10;
+
+/// Less than this is decoded where it is read: handing it over would take longer.
+const INLINE_BYTES: usize = 16 << 10;
+
+/// So many batches are decoded, or wait to be taken, at the same time; then reading waits.
+const BATCHES: usize = 16;
+
+/// Cuts bytes into pieces.
+pub(super) trait Cut<T>: Send + 'static {
+    /// Takes in bytes.
+    fn push(&mut self, bytes: &[u8]) -> Result<(), WireError>;
+
+    /// The next whole piece; none if more bytes are needed.
+    fn next_piece(&mut self) -> Result<Option<Bytes>, WireError>;
+
+    /// Says that bytes have arrived.
+    fn heard(bytes: usize) -> T;
+
+    /// What is said at the end of the body.
+    fn finish(self) -> Result<Option<T>, WireError>;
+}
+
+/// Everything that is decoded from a body, up to its end or the first error.
+pub(super) fn pipeline<T, C, D>(body: Body, cut: C, decode: D) -> BoxStream<'static, Result<T, SourceError>>
+where
+    T: Send + 'static,
+    C: Cut<T>,
+    D: Fn(Bytes) -> Result<T, SourceError> + Send + Sync + 'static,
+{
+    let pipeline = Pipeline {
+        body,
+        cut: Some(cut),
+        decode: Arc::new(decode),
+        batches: VecDeque::new(),
+        ready: VecDeque::new(),
+    };
+    stream::unfold(Some(pipeline), async |pipeline| {
+        let mut pipeline = pipeline?;
+        let part = pipeline.next().await?;
+        let more = part.is_ok().then_some(pipeline);
+        Some((part, more))
+    })
+    .boxed()
+}
+
+struct Pipeline<T, C, D> {
+    body: Body,
+    /// None after the end of the body.
+    cut: Option<C>,
+    decode: Arc<D>,
+    /// In the order of the body.
+    batches: VecDeque<Batch<T>>,
+    ready: VecDeque<Result<T, SourceError>>,
+}
+
+type Decoded<T> = Vec<Result<T, SourceError>>;
+
+enum Batch<T> {
+    Done(Decoded<T>),
+    Task(AbortOnDropHandle<Decoded<T>>),
+}
+
+impl<T, C, D> Pipeline<T, C, D>
+where
+    T: Send + 'static,
+    C: Cut<T>,
+    D: Fn(Bytes) -> Result<T, SourceError> + Send + Sync + 'static,
+{
+    /// The next part; none at the end.
+    async fn next(&mut self) -> Option<Result<T, SourceError>> {
+        loop {
+            if let Some(part) = self.ready.pop_front() {
+                return Some(part);
+            }
+            while self.batches.len() < BATCHES && self.cut_batch() {}
+            let full = self.batches.len() >= BATCHES;
+            match (self.batches.front_mut(), self.cut.is_some() && !full) {
+                (None, false) => return None,
+                (None, true) => {
+                    let bytes = next_bytes(&mut self.body).await;
+                    self.take_bytes(bytes);
+                }
+                (Some(front), false) => {
+                    let decoded = front.wait().await;
+                    self.take_batch(decoded);
+                }
+                (Some(front), true) => tokio::select! {
+                    biased;
+                    decoded = front.wait() => self.take_batch(decoded),
+                    bytes = next_bytes(&mut self.body) => self.take_bytes(bytes),
+                },
+            }
+        }
+    }
+
+    /// Starts to decode the next pieces; false if there is none.
+    fn cut_batch(&mut self) -> bool {
+        let Some(cut) = &mut self.cut else { return false };
+        let (mut pieces, mut bytes, mut error) = (Vec::new(), 0, None);
+        while bytes < BATCH_BYTES {
+            match cut.next_piece() {
+                Ok(Some(piece)) => {
+                    bytes += piece.len();
+                    pieces.push(piece);
+                }
+                Ok(None) => break,
+                Err(wrong) => {
+                    error = Some(SourceError::garbled(wrong));
+                    break;
+                }
+            }
+        }
+        let some = !pieces.is_empty() || error.is_some();
+        if bytes >= INLINE_BYTES {
+            let decode = Arc::clone(&self.decode);
+            let task = tokio::spawn(async move { pieces.into_iter().map(|piece| decode(piece)).collect() });
+            self.batches.push_back(Batch::Task(AbortOnDropHandle::new(task)));
+        } else if !pieces.is_empty() {
+            let decoded = pieces.into_iter().map(|piece| (self.decode)(piece)).collect();
+            self.batches.push_back(Batch::Done(decoded));
+        }
+        if let Some(error) = error {
+            self.end(vec![Err(error)]);
+        }
+        some
+    }
+
+    fn take_batch(&mut self, decoded: Decoded<T>) {
+        self.batches.pop_front();
+        self.ready.extend(decoded);
+    }
+
+    fn take_bytes(&mut self, bytes: Result<Option<Bytes>, SourceError>) {
+        let Some(cut) = &mut self.cut else { return };
+        match bytes {
+            Ok(Some(bytes)) => {
+                self.ready.push_back(Ok(C::heard(bytes.len())));
+                if let Err(error) = cut.push(&bytes) {
+                    self.end(vec![Err(SourceError::garbled(error))]);
+                }
+            }
+            Ok(None) => {
+                let last =
+                    self.cut.take().and_then(|cut| cut.finish().map_err(SourceError::garbled).transpose());
+                self.end(last.into_iter().collect());
+            }
+            Err(error) => self.end(vec![Err(error)]),
+        }
+    }
+
+    /// Nothing more is read; this is said last.
+    fn end(&mut self, last: Decoded<T>) {
+        self.cut = None;
+        self.batches.push_back(Batch::Done(last));
+    }
+}
+
+impl<T> Batch<T> {
+    /// What was decoded. May be given up and asked again.
+    async fn wait(&mut self) -> Decoded<T> {
+        match self {
+            Batch::Done(decoded) => std::mem::take(decoded),
+            Batch::Task(task) => task.await.unwrap_or_else(|error| vec![Err(SourceError::garbled(error))]),
+        }
+    }
+}
+
+/// The next bytes of a body; none at its end.
+async fn next_bytes(body: &mut Body) -> Result<Option<Bytes>, SourceError> {
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| SourceError::connection(&error))?;
+        if let Ok(data) = frame.into_data() {
+            return Ok(Some(data));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,119 @@
+//! How a reader wants objects.
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, OnceLock};
+
+use kube_core::Resource;
+use kube_wire::{DecodeError, ObjectKey};
+
+use crate::fanout::panic_message;
+use crate::object::{Codec, Object, Residency, Warm};
+
+/// Changes an object before anybody sees it.
+pub(crate) type Transform<K> = Arc<dyn Fn(K) -> K + Send + Sync>;
+
+/// What a reader has already.
+pub trait Known<K>: Send + Sync + 'static {
+    /// It has nothing.
+    fn is_empty(&self) -> bool;
+
+    /// The object of a key, if it is there in that version.
+    fn find(&self, key: &ObjectKey) -> Option<Object<K>>;
+}
+
+/// How a reader wants objects: how they are to rest, what is to be done to them first, and which ones it has already.
+///
+/// A [source](super::ListWatch) makes handles of objects with [`take`](Self::take), and may ask
+/// [`known`](Self::known) before it decodes.
+pub struct Want<K> {
+    residency: Residency,
+    transform: Option<Transform<K>>,
+    known: Option<Box<dyn Known<K>>>,
+    codec: OnceLock<Arc<Codec<K>>>,
+}
+
+impl<K: Resource + 'static> Want<K> {
+    /// Objects as they come, decoded.
+    pub fn new() -> Self {
+        Self { residency: Residency::Decoded, transform: None, known: None, codec: OnceLock::new() }
+    }
+
+    /// How objects are to rest. Objects that are changed by a [transform](Self::transform) rest decoded: the bytes are
+    /// not theirs any more.
+    #[must_use]
+    pub fn residency(mut self, residency: Residency) -> Self {
+        self.residency = residency;
+        self
+    }
+
+    /// Changes each object, exactly once, before anybody sees it. One for which it panics counts as undecodable.
+    #[must_use]
+    pub fn transform(mut self, transform: impl Fn(K) -> K + Send + Sync + 'static) -> Self {
+        self.transform = Some(Arc::new(transform));
+        self
+    }
+
+    /// What the reader has already, for example in its store: that need not be decoded again.
+    #[must_use]
+    pub fn knowing(mut self, known: impl Known<K>) -> Self {
+        self.known = Some(Box::new(known));
+        self
+    }
+
+    /// The object of a key, if the reader has it in that version. The key is only asked for if it has any.
+    pub fn known(&self, key: impl FnOnce() -> Option<ObjectKey>) -> Option<Object<K>> {
+        let known = self.known.as_ref().filter(|known| !known.is_empty())?;
+        known.find(&key()?)
+    }
+
+    /// Makes a handle of an object that has arrived.
+    pub fn take(&self, object: K) -> Result<Object<K>, DecodeError> {
+        Ok(Object::new(self.transformed(object)?))
+    }
+
+    /// Makes a handle of an object that has arrived as bytes: those that it is to rest as, if it is to rest as bytes.
+    pub(crate) fn take_bytes(
+        &self,
+        object: K,
+        bytes: impl FnOnce() -> Option<Box<[u8]>>,
+        codec: impl FnOnce(Option<Warm<K>>) -> Codec<K>,
+    ) -> Result<Object<K>, DecodeError> {
+        let warm = match self.residency {
+            Residency::Packed => None,
+            Residency::Adaptive { warm_bytes } => Some(warm_bytes),
+            _ => return self.take(object),
+        };
+        let (None, Some(bytes)) = (&self.transform, bytes()) else { return self.take(object) };
+        let codec = self.codec.get_or_init(|| Arc::new(codec(warm.map(Warm::new))));
+        Ok(Object::packed(object, bytes, codec))
+    }
+
+    fn transformed(&self, object: K) -> Result<K, DecodeError> {
+        let Some(transform) = &self.transform else { return Ok(object) };
+        let meta = object.meta();
+        let text = |part: &Option<String>| part.clone().unwrap_or_default();
+        let key = ObjectKey::new(
+            text(&meta.namespace),
+            text(&meta.name),
+            text(&meta.uid),
+            text(&meta.resource_version),
+        );
+        catch_unwind(AssertUnwindSafe(|| transform(object))).map_err(|panic| {
+            let why = format!("the transform panicked: {}", panic_message(&*panic));
+            DecodeError { key: Some(Box::new(key)), why }
+        })
+    }
+}
+
+impl<K: Resource + 'static> Default for Want<K> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<K> fmt::Debug for Want<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Want").field("residency", &self.residency).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,150 @@
+//! How objects rest, end to end.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use futures::StreamExt;
+use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube_core::{Expression, Selector};
+use kube_informer::fanout::Event;
+use kube_informer::lister::Lister;
+use kube_informer::object::Residency;
+use kube_informer::source::KubeSource;
+use kube_informer::{Object, SharedInformer};
+use kube_testserver::{Fault, TestServer, Verb};
+
+use crate::{Log, caught_up, churn, delete, heard_all, server};
+
+const ALL: [Residency; 4] = [
+    Residency::Decoded,
+    Residency::Packed,
+    Residency::Adaptive { warm_bytes: 1 << 20 },
+    Residency::Adaptive { warm_bytes: 1 },
+];
+
+fn write(server: &TestServer, name: &str, app: &str, value: usize) {
+    let metadata = format!("{{name: {name}, labels: {{app: {app}}}}}");
+    let data = format!("{{value: '{value}', text: {}}}", "x".repeat(500));
+    server.seed(&format!("{{apiVersion: v1, kind: ConfigMap, metadata: {metadata}, data: {data}}}")).unwrap();
+}
+
+fn informer(server: &TestServer, residency: Residency) -> SharedInformer<ConfigMap> {
+    let source = KubeSource::all(server.in_process_client(), &());
+    SharedInformer::builder(source).residency(residency).build()
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_read_and_told_is_the_same_however_objects_rest() {
+    for residency in ALL {
+        let server = server().await;
+        for number in 0..30 {
+            write(&server, &format!("c{number}"), if number % 3 == 0 { "web" } else { "db" }, number);
+        }
+        let informer = informer(&server, residency);
+        let by_value = informer
+            .add_index("value", |config: &ConfigMap| config.data.as_ref()?.get("value").cloned())
+            .unwrap();
+        let mut events = informer.subscribe().unwrap();
+        informer.start();
+        assert!(informer.synced().await);
+        for _ in 0..30 {
+            let Event::Added { object, initial: true } = events.next().await.unwrap() else { panic!() };
+            assert_eq!(by_value.get(&object.data.as_ref().unwrap()["value"])[0].key(), object.key());
+            assert!(object.metadata.managed_fields.is_none());
+        }
+        let lister = Lister::new(informer.store().clone(), &());
+        let web = Selector::from(Expression::Equal("app".to_owned(), "web".to_owned()));
+        assert_eq!(lister.list(&web).len(), 10, "{residency:?}");
+        write(&server, "c3", "web", 333);
+        let Event::Updated { old, new, .. } = events.next().await.unwrap() else { panic!() };
+        let value = |config: &Object<ConfigMap>| config.data.as_ref().unwrap()["value"].clone();
+        assert_eq!((value(&old), value(&new)), ("3".to_owned(), "333".to_owned()));
+        assert!(by_value.get("3").is_empty() && by_value.get("333").len() == 1);
+        delete(&server, "c3");
+        let Event::Deleted(gone) = events.next().await.unwrap() else { panic!() };
+        assert_eq!(value(gone.object()), "333");
+        assert!(by_value.get("333").is_empty());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_residency_survives_bad_days() {
+    for residency in ALL {
+        let server = server().await;
+        churn(&server, 1, 30);
+        let informer = informer(&server, residency);
+        let log = Log::default();
+        informer.add_event_handler(log.handler()).unwrap();
+        informer.start();
+        for (round, fault) in
+            [Fault::expired(), Fault::garbage_frame(1), Fault::cut_after(300), Fault::truncated_frame(1)]
+                .into_iter()
+                .enumerate()
+        {
+            server.inject(fault.on(Verb::Watch).times(1));
+            churn(&server, round + 2, 50);
+            server.stop_watches();
+            caught_up(&informer, &server).await;
+        }
+        heard_all(&log, &informer).await;
+    }
+}
+
+/// A ConfigMap that counts how often one was decoded.
+#[derive(Debug)]
+struct Noted {
+    metadata: ObjectMeta,
+    data: BTreeMap<String, String>,
+}
+
+static DECODED: AtomicUsize = AtomicUsize::new(0);
+
+impl<'de> serde::Deserialize<'de> for Noted {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let config = ConfigMap::deserialize(deserializer)?;
+        DECODED.fetch_add(1, Ordering::Relaxed);
+        Ok(Self { metadata: config.metadata, data: config.data.unwrap_or_default() })
+    }
+}
+
+stands_for_config_maps!(Noted);
+
+#[tokio::test(start_paused = true)]
+async fn an_object_is_decoded_when_it_comes_and_when_somebody_looks_and_not_at_a_relist() {
+    let server = server().await;
+    for number in 0..20 {
+        write(&server, &format!("c{number}"), "web", number);
+    }
+    let source = KubeSource::<Noted>::all(server.in_process_client(), &());
+    let informer = SharedInformer::builder(source).residency(Residency::Packed).build();
+    let by_app = informer
+        .add_index("app", |config: &Noted| config.metadata.labels.as_ref()?.get("app").cloned())
+        .unwrap();
+    let looked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&looked);
+    informer
+        .add_event_handler(move |event: Event<Noted>| {
+            count.fetch_add(event.object().data.len().min(1), Ordering::Relaxed);
+        })
+        .unwrap();
+    informer.start();
+    let mut status = informer.watch_status();
+    status.wait_for(|status| status.synced).await.unwrap();
+    while looked.load(Ordering::Relaxed) < 20 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let before = DECODED.load(Ordering::Relaxed);
+    assert!(before <= 40, "once when it came, once for whoever looked: {before}");
+    assert_eq!(by_app.get("web").len(), 20);
+    // The watch is lost for good; one object changes meanwhile.
+    server.inject(Fault::expired().on(Verb::Watch).times(1));
+    server.stop_watches();
+    write(&server, "c7", "db", 7);
+    status.wait_for(|status| status.lists == 2).await.unwrap();
+    assert_eq!((by_app.get("web").len(), by_app.get("db").len()), (19, 1));
+    let decoded = DECODED.load(Ordering::Relaxed) - before;
+    assert!(decoded <= 2, "only what has changed: {decoded}");
+}
