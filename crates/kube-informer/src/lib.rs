@@ -27,8 +27,9 @@
 //! A [`SharedInformer`] is made of parts that can be used by themselves: a [`source`] lists and watches one kind, the
 //! [`reflector`] follows it by client-go's rules and feeds a [`queue`], the [`store`] keeps the copy, and the
 //! [`fanout`] tells the listeners. A [`lister`] reads the copy the way controllers do, and a
-//! [`factory`] makes one informer for each type.
+//! [`factory`] makes one informer for each type; [`discovery`] says what resources a server has.
 
+pub mod discovery;
 pub mod factory;
 pub mod fanout;
 pub mod informer;

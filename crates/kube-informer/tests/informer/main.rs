@@ -6,6 +6,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod discovery;
 mod factory;
 
 use std::collections::BTreeMap;
