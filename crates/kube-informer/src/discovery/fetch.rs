@@ -53,7 +53,9 @@ impl DiscoveryError {
         match self.cause.code {
             401 => "; check the credentials",
             403 => "; the user needs the cluster role system:discovery",
-            404 => "; check that the address is that of a Kubernetes API server",
+            400..500 if self.cause.code != 429 => {
+                "; check that the address is that of a Kubernetes API server"
+            }
             _ if self.cause.garbled => "; check that the address is that of a Kubernetes API server",
             _ if self.cause.failure == Failure::ConnectionRefused => "; check the address, and that it runs",
             _ => "; try again",

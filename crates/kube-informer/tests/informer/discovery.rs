@@ -336,6 +336,13 @@ async fn a_server_that_makes_no_sense_or_refuses_is_an_error_with_advice() {
     assert_eq!((error.cause.code, error.path.as_str()), (404, "/api"));
     assert!(error.to_string().ends_with(advice), "{error}");
 
+    let plain = "Client sent an HTTP request to an HTTPS server.".to_owned();
+    let client = scripted(vec![("/api", 400, plain.clone()), ("/apis", 400, plain)]);
+    let error = Resources::fetch(&client).await.unwrap_err();
+    assert!(error.cause.code == 400 && error.to_string().ends_with(advice), "{error}");
+    let client = scripted(vec![("/api", 429, String::new()), ("/apis", 429, String::new())]);
+    assert!(Resources::fetch(&client).await.unwrap_err().to_string().ends_with("; try again"));
+
     let endless = format!("\"{}\"", "x".repeat(33 << 20));
     let client = scripted(vec![("/api", 200, endless.clone()), ("/apis", 200, endless)]);
     let error = Resources::fetch(&client).await.unwrap_err().to_string();
