@@ -27,8 +27,10 @@
 //! A [`SharedInformer`] is made of parts that can be used by themselves: a [`source`] lists and watches one kind, the
 //! [`reflector`] follows it by client-go's rules and feeds a [`queue`], the [`store`] keeps the copy, and the
 //! [`fanout`] tells the listeners. A [`lister`] reads the copy the way controllers do, and a
-//! [`factory`] makes one informer for each type. To wait until something happens, once, see [`watch`].
+//! [`factory`] makes one informer for each type; [`discovery`] says what resources a server has. To wait until something
+//! happens, once, see [`watch`]. [`metrics`] show all of it to Prometheus.
 
+pub mod discovery;
 pub mod factory;
 pub mod fanout;
 pub mod informer;

@@ -1,20 +1,40 @@
-//! `kubectl informer`: a Kubernetes API server to try things on, and a look at what happens in it.
+//! `kubectl informer`: what happens in a cluster, line by line, and an API server to try things on.
 
+mod connect;
 mod demo;
+mod diff;
+mod embedded;
+mod follow;
+mod json;
+mod line;
+mod output;
 mod paint;
+mod seen;
 mod serve;
+mod stop;
+mod trouble;
+mod watch;
 mod world;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+const EXAMPLES: &str = "\
+Without a command it runs `demo`, which needs nothing.
+
+Examples:
+  kubectl-informer                                  a changing cluster in this process, and all that happens in it
+  kubectl-informer watch pods,deploy -n shop        the pods and deployments of a namespace of your cluster
+  kubectl-informer watch events -A -o json          all events, as JSON
+  kubectl-informer serve --kubeconfig-out ./config  an API server to try things on";
+
 #[derive(Debug, Parser)]
 #[command(
     name = "kubectl-informer",
     version,
-    about = "Runs a Kubernetes API server in this process and shows what happens in it",
-    after_help = "Without a command it runs `demo`."
+    about = "Shows what happens in a Kubernetes cluster, and runs an API server to try things on",
+    after_help = EXAMPLES
 )]
 struct Arguments {
     #[command(subcommand)]
@@ -25,6 +45,8 @@ struct Arguments {
 enum Command {
     /// Start a server with a small changing cluster inside, and print every change
     Demo(demo::DemoArguments),
+    /// Print every change of resources of a cluster, until Ctrl-C
+    Watch(watch::WatchArguments),
     /// Run a Kubernetes API server on 127.0.0.1 until Ctrl-C, for kubectl and every other client
     Serve(serve::ServeArguments),
 }
@@ -33,6 +55,7 @@ enum Command {
 async fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Some(Command::Serve(arguments)) => serve::run(arguments).await,
+        Some(Command::Watch(arguments)) => watch::run(arguments).await,
         Some(Command::Demo(arguments)) => demo::run(arguments).await,
         None => demo::run(demo::DemoArguments::default()).await,
     };
@@ -42,30 +65,5 @@ async fn main() -> ExitCode {
             paint::complain(&error.to_string());
             ExitCode::FAILURE
         }
-    }
-}
-
-/// Waits until somebody wants the program to stop: Ctrl-C or SIGTERM.
-async fn stop_signal() {
-    let interrupt = async {
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
-        }
-    };
-    #[cfg(unix)]
-    let terminate = async {
-        use tokio::signal::unix::{SignalKind, signal};
-        match signal(SignalKind::terminate()) {
-            Ok(mut signal) => {
-                signal.recv().await;
-            }
-            Err(_) => std::future::pending().await,
-        }
-    };
-    #[cfg(not(unix))]
-    let terminate = std::future::pending::<()>();
-    tokio::select! {
-        () = interrupt => {}
-        () = terminate => {}
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use kube_testserver::{SeedError, TestServer};
 
-use crate::{paint, stop_signal};
+use crate::{paint, stop};
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeArguments {
@@ -37,6 +37,7 @@ pub(crate) enum ServeError {
 }
 
 pub(crate) async fn run(arguments: ServeArguments) -> Result<(), Box<dyn std::error::Error>> {
+    let stop = stop::signal();
     let controllers = !arguments.bare;
     let server = TestServer::builder()
         .port(arguments.port)
@@ -63,7 +64,7 @@ pub(crate) async fn run(arguments: ServeArguments) -> Result<(), Box<dyn std::er
         None => paint::say(&format!("  kubectl --server {} get namespaces", server.url())),
     }
     paint::note("Ctrl-C stops it; nothing is kept.");
-    stop_signal().await;
+    stop.await;
     server.shutdown().await;
     Ok(())
 }

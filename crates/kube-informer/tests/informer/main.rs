@@ -8,6 +8,7 @@ mod support;
 
 mod controller;
 mod crowd;
+mod discovery;
 mod factory;
 mod metrics;
 mod residency;
