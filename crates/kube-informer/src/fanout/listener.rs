@@ -18,6 +18,9 @@ use super::{Event, Handle};
 /// When a listener's queue starts to keep one entry per object, unless it is said otherwise.
 const DEFAULT_HIGH_WATER: usize = 65_536;
 
+/// So many events are told before others get their turn.
+const TURN: u32 = 16;
+
 /// How a listener wants to be told.
 #[derive(Clone, Debug)]
 #[must_use]
@@ -113,6 +116,14 @@ struct Inner<K> {
     last_panic: Option<String>,
     waker: Option<Waker>,
     due: Due,
+    /// What those who wait have been told.
+    progress: Progress,
+}
+
+/// What came of an event.
+struct Told {
+    initial: bool,
+    panic: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,22 +152,25 @@ impl<K> Listener<K> {
             last_panic: None,
             waker: None,
             due,
+            progress: Progress::default(),
         };
         let name = if options.name.is_empty() { format!("listener-{id}") } else { options.name };
         Self { id, name, inner: Mutex::new(inner), progress: watch::Sender::new(Progress::default()) }
     }
 
-    /// Puts an event in; false if nobody listens any more.
-    pub(super) fn push(&self, event: Event<K>, now: Instant) -> bool {
+    /// Puts events in; false if nobody listens any more.
+    pub(super) fn push(&self, events: impl Iterator<Item = Event<K>>, now: Instant) -> bool {
         let mut inner = self.inner.lock();
         if inner.open != Open::Yes {
             return false;
         }
-        inner.initial_left += usize::from(event.is_initial());
-        let put = inner.pending.push(event, now);
-        inner.initial_left = inner.initial_left.saturating_sub(put.initial_cancelled);
+        for event in events {
+            inner.initial_left += usize::from(event.is_initial());
+            let put = inner.pending.push(event, now);
+            inner.initial_left = inner.initial_left.saturating_sub(put.initial_cancelled);
+        }
         let waker = inner.waker.take();
-        self.note_progress(&inner, false);
+        self.note_progress(&mut inner, false);
         drop(inner);
         if let Some(waker) = waker {
             waker.wake();
@@ -172,7 +186,7 @@ impl<K> Listener<K> {
     pub(super) fn initial_complete(&self) {
         let mut inner = self.inner.lock();
         inner.initial_known = true;
-        self.note_progress(&inner, false);
+        self.note_progress(&mut inner, false);
     }
 
     pub(super) fn close(&self, drain: bool) {
@@ -208,9 +222,12 @@ impl<K> Listener<K> {
         }
     }
 
-    /// The next event; none at the end.
-    fn poll_next(&self, context: &mut Context<'_>) -> Poll<Option<Event<K>>> {
+    /// The next event; none at the end. What came of the one before, if there was one, is told with the question.
+    fn poll_next(&self, context: &mut Context<'_>, before: &mut Option<Told>) -> Poll<Option<Event<K>>> {
         let mut inner = self.inner.lock();
+        if let Some(told) = before.take() {
+            self.note_told(&mut inner, told);
+        }
         if inner.open == Open::No {
             return Poll::Ready(None);
         }
@@ -225,32 +242,33 @@ impl<K> Listener<K> {
     }
 
     /// An event has been told, well or not.
-    fn told(&self, initial: bool, panic: Option<String>) {
-        let mut inner = self.inner.lock();
+    fn note_told(&self, inner: &mut Inner<K>, told: Told) {
         inner.told += 1;
-        if let Some(message) = panic {
+        if let Some(message) = told.panic {
             inner.panics += 1;
             inner.last_panic = Some(message);
         }
-        if initial {
+        if told.initial {
             inner.initial_left = inner.initial_left.saturating_sub(1);
+            self.note_progress(inner, false);
         }
-        self.note_progress(&inner, false);
     }
 
     fn ended(&self) {
         let mut inner = self.inner.lock();
         inner.open = Open::No;
         inner.pending.clear();
-        self.note_progress(&inner, true);
+        self.note_progress(&mut inner, true);
     }
 
-    fn note_progress(&self, inner: &Inner<K>, ended: bool) {
+    /// Tells those who wait, if there is something to tell.
+    fn note_progress(&self, inner: &mut Inner<K>, ended: bool) {
         let synced = inner.initial_known && inner.initial_left == 0;
-        self.progress.send_if_modified(|progress| {
-            let next = Progress { synced: progress.synced || synced, ended: progress.ended || ended };
-            std::mem::replace(progress, next) != next
-        });
+        let next = Progress { synced: inner.progress.synced || synced, ended: inner.progress.ended || ended };
+        if next != inner.progress {
+            inner.progress = next;
+            self.progress.send_replace(next);
+        }
     }
 }
 
@@ -262,12 +280,17 @@ impl<K> fmt::Debug for Listener<K> {
 
 /// Calls a handler with every event, until the end. A panic is caught, and the handler goes on.
 pub(super) async fn run<K>(listener: Arc<Listener<K>>, mut handler: impl Handle<K>) {
-    while let Some(event) = std::future::poll_fn(|context| listener.poll_next(context)).await {
+    let (mut told, mut turn) = (None, 0);
+    while let Some(event) = std::future::poll_fn(|context| listener.poll_next(context, &mut told)).await {
         let initial = event.is_initial();
         let outcome = catch_unwind(AssertUnwindSafe(|| handler.handle(event)));
-        listener.told(initial, outcome.err().map(|panic| panic_message(&*panic)));
-        // Handlers are not asynchronous: others get their turn between two events.
-        tokio::task::yield_now().await;
+        told = Some(Told { initial, panic: outcome.err().map(|panic| panic_message(&*panic)) });
+        turn += 1;
+        if turn == TURN {
+            // Handlers are not asynchronous: others get their turn.
+            turn = 0;
+            tokio::task::yield_now().await;
+        }
     }
     listener.ended();
 }
@@ -351,10 +374,11 @@ impl<K> Stream for Subscription<K> {
     type Item = Event<K>;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Event<K>>> {
-        let next = self.listener.poll_next(context);
+        let next = self.listener.poll_next(context, &mut None);
         if let Poll::Ready(Some(event)) = &next {
             // What the reader does with it, and when, is not for the listener to know.
-            self.listener.told(event.is_initial(), None);
+            let told = Told { initial: event.is_initial(), panic: None };
+            self.listener.note_told(&mut self.listener.inner.lock(), told);
         }
         next
     }

@@ -75,10 +75,9 @@ impl<K: Resource + Send + Sync + 'static> Fanout<K> {
     pub fn tell_again(&mut self, now: Instant, there: &Snapshot<K>) {
         let started = self.resync.last_check();
         for listener in self.listeners.iter().filter(|listener| listener.is_due(now, started)) {
-            for object in there.iter() {
-                let (old, new) = (object.clone(), object.clone());
-                listener.push(Event::Updated { old, new, resync: true }, now);
-            }
+            let again =
+                there.iter().map(|object| Event::Updated { old: object.clone(), new: object, resync: true });
+            listener.push(again, now);
         }
         self.resync.checked(now);
     }
@@ -105,10 +104,10 @@ impl<K: Resource + Send + Sync + 'static> Fanout<K> {
         Subscription::new(self.add(options, there))
     }
 
-    /// Tells everybody.
-    pub fn tell(&mut self, event: &Event<K>) {
+    /// Tells everybody what has happened, in order.
+    pub fn tell(&mut self, events: &[Event<K>]) {
         let now = tokio::time::Instant::now().into_std();
-        self.listeners.retain(|listener| listener.push(event.clone(), now));
+        self.listeners.retain(|listener| listener.push(events.iter().cloned(), now));
     }
 
     /// Says that the first list has been told in whole.
@@ -128,9 +127,7 @@ impl<K: Resource + Send + Sync + 'static> Fanout<K> {
         let due = self.resync.join(options.resync_period());
         let listener = Arc::new(Listener::new(self.next_id, options, due));
         let now = tokio::time::Instant::now().into_std();
-        for object in there {
-            listener.push(Event::Added { object, initial: true }, now);
-        }
+        listener.push(there.into_iter().map(|object| Event::Added { object, initial: true }), now);
         if self.synced {
             listener.initial_complete();
         }

@@ -58,7 +58,7 @@ async fn every_listener_hears_everything_in_order() {
     let registrations: Vec<_> =
         logs.iter().map(|log| fanout.add_handler(logging(log), ListenerOptions::new(), [])).collect();
     for event in [added("a", 1), added("b", 2), updated("a", 1, 3), deleted("b", 4)] {
-        fanout.tell(&event);
+        fanout.tell(&[event]);
     }
     fanout.close(true);
     for (registration, log) in registrations.iter().zip(&logs) {
@@ -71,9 +71,9 @@ async fn every_listener_hears_everything_in_order() {
 async fn one_who_joins_late_hears_what_is_there_and_then_what_follows() {
     let mut fanout = Fanout::new();
     fanout.initial_complete();
-    fanout.tell(&added("a", 1));
+    fanout.tell(&[added("a", 1)]);
     let mut late = fanout.subscribe(ListenerOptions::new(), [object("a", 1)]);
-    fanout.tell(&updated("a", 1, 2));
+    fanout.tell(&[updated("a", 1, 2)]);
     assert!(!late.status().synced);
     assert_eq!(drain(&mut late), ["!a1", "a1>2"]);
     assert!(late.status().synced);
@@ -84,7 +84,7 @@ async fn a_handler_has_synced_when_it_was_called_with_every_initial_object() {
     let mut fanout = Fanout::new();
     let log = Log::default();
     let registration = fanout.add_handler(logging(&log), ListenerOptions::new(), []);
-    fanout.tell(&Event::Added { object: object("a", 1), initial: true });
+    fanout.tell(&[Event::Added { object: object("a", 1), initial: true }]);
     tokio::task::yield_now().await;
     assert!(!registration.has_synced(), "the first list is not complete");
     fanout.initial_complete();
@@ -107,7 +107,7 @@ async fn a_panic_is_caught_and_counted_and_the_handler_goes_on() {
     let registration =
         fanout.add_handler(handler, ListenerOptions::new(), [object("bad", 1), object("a", 1)]);
     assert!(registration.synced().await, "a panic does not keep it from being synced");
-    fanout.tell(&added("b", 2));
+    fanout.tell(&[added("b", 2)]);
     registration.drain();
     registration.ended().await;
     assert_eq!(*log.lock(), ["!a1", "+b2"]);
@@ -121,10 +121,10 @@ async fn a_removed_handler_drops_what_waits_and_a_drained_one_does_not() {
     let (dropped, drained) = (Log::default(), Log::default());
     let one = fanout.add_handler(logging(&dropped), ListenerOptions::new(), []);
     let two = fanout.add_handler(logging(&drained), ListenerOptions::new(), []);
-    fanout.tell(&added("a", 1));
+    fanout.tell(&[added("a", 1)]);
     one.remove();
     two.drain();
-    fanout.tell(&added("b", 2));
+    fanout.tell(&[added("b", 2)]);
     one.ended().await;
     two.ended().await;
     assert!(dropped.lock().is_empty());
@@ -151,14 +151,14 @@ async fn a_slow_listener_gets_the_latest_state_of_each_object_and_delays_nobody(
         deleted("back", 11),
         added("back", 12),
     ] {
-        fanout.tell(&event);
+        fanout.tell(&[event]);
     }
     let status = slow.status();
     assert!(status.coalescing && status.coalesced == 5, "{status:?}");
     assert_eq!(drain(&mut slow), ["seen1>5", "+new6", "-gone10", "back11>12"]);
     assert_eq!(drain(&mut fast).len(), 10);
-    fanout.tell(&added("x", 20));
-    fanout.tell(&updated("x", 20, 21));
+    fanout.tell(&[added("x", 20)]);
+    fanout.tell(&[updated("x", 20, 21)]);
     assert_eq!(drain(&mut slow), ["+x20", "x20>21"], "once it has caught up, it hears everything again");
 }
 
@@ -170,7 +170,7 @@ async fn initial_objects_that_vanish_in_a_full_queue_do_not_keep_a_listener_from
         let there = ["a", "b", "c"].map(|name| object(name, 1));
         let mut listener = fanout.subscribe(ListenerOptions::new().high_water(high_water), there);
         for name in ["a", "b"] {
-            fanout.tell(&deleted(name, 2));
+            fanout.tell(&[deleted(name, 2)]);
         }
         drain(&mut listener);
         assert!(listener.status().synced, "with a mark of {high_water}");
@@ -230,7 +230,7 @@ async fn a_subscription_ends_with_the_fanout_and_is_forgotten_when_dropped() {
     let mut kept = fanout.subscribe(ListenerOptions::new(), []);
     let dropped = fanout.subscribe(ListenerOptions::new(), []);
     drop(dropped);
-    fanout.tell(&added("a", 1));
+    fanout.tell(&[added("a", 1)]);
     assert_eq!(fanout.status().len(), 1);
     fanout.close(true);
     assert_eq!(kept.next().await.map(|event| short(&event)).as_deref(), Some("+a1"));
@@ -256,7 +256,7 @@ async fn handlers_come_and_go_while_events_flow_without_a_deadlock() {
         }));
     }
     for version in 0..10_000 {
-        fanout.lock().tell(&added("x", version));
+        fanout.lock().tell(&[added("x", version)]);
         if version % 100 == 0 {
             tokio::task::yield_now().await;
         }

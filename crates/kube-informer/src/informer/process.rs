@@ -144,9 +144,7 @@ impl<K: Resource + Send + Sync + 'static> Processor<K> {
         let current = stage.reach(scope, &version);
         let Reached { namespace, listed: listed_before, .. } = &stage.scopes[scope];
         let applied = step.apply(&shared.store, namespace.as_deref(), !listed_before, current.as_deref());
-        for event in &applied.events {
-            stage.fanout.tell(event);
-        }
+        stage.fanout.tell(&applied.events);
         let listed = kind == StepKind::Everything;
         stage.scopes[scope].listed |= listed;
         if listed && stage.scopes.iter().all(|scope| scope.listed) {
