@@ -37,6 +37,7 @@ pub mod informer;
 pub mod lister;
 pub mod metrics;
 pub mod object;
+pub mod projection;
 pub mod queue;
 pub mod reflector;
 pub mod source;
