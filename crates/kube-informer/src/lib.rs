@@ -44,7 +44,7 @@ pub mod source;
 pub mod store;
 pub mod watch;
 
-pub use factory::SharedInformerFactory;
+pub use factory::{DynamicSharedInformerFactory, MetadataSharedInformerFactory, SharedInformerFactory};
 pub use fanout::EventHandler;
 pub use informer::SharedInformer;
 pub use metrics::Metrics;

@@ -3,28 +3,31 @@
 use std::any::{Any, TypeId};
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
+use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube_client::Client;
 use kube_core::Resource;
-use parking_lot::Mutex;
+use serde::de::DeserializeOwned;
 
-use super::{Inner, SharedInformerFactory};
+use super::{FactoryError, InformerFactory, Mode, Typed};
+use crate::informer::{InformerBuilder, SharedInformer};
 use crate::metrics::Metrics;
 use crate::object::Residency;
 use crate::reflector::Config;
-use crate::source::Tweak;
+use crate::source::{KubeSource, Tweak, resource_name};
 
 /// Changes what is asked for, for every type.
 type TweakHook = Box<dyn Fn(&mut Tweak) + Send + Sync>;
 
-/// Settings for a factory; made by [`SharedInformerFactory::builder`].
+/// Settings for a factory; made by [`InformerFactory::builder`].
 #[must_use = "a builder does nothing until `build`"]
-pub struct FactoryBuilder {
+pub struct FactoryBuilder<M> {
     client: Client,
     settings: Settings,
+    mode: PhantomData<fn() -> M>,
 }
 
 /// Changes each object of a type.
@@ -33,6 +36,7 @@ type TransformOf<K> = Arc<dyn Fn(K) -> K + Send + Sync>;
 /// Changes what all objects have.
 type MetadataHook = Arc<dyn Fn(&mut ObjectMeta) + Send + Sync>;
 
+/// What is set about a factory.
 #[derive(Default)]
 pub(super) struct Settings {
     pub(super) name: Option<String>,
@@ -50,9 +54,9 @@ pub(super) struct Settings {
     pub(super) seed: u64,
 }
 
-impl FactoryBuilder {
+impl<M: Mode> FactoryBuilder<M> {
     pub(super) fn new(client: Client) -> Self {
-        Self { client, settings: Settings::default() }
+        Self { client, settings: Settings::default(), mode: PhantomData }
     }
 
     /// A name that stands before those of the informers, for logs and metrics.
@@ -78,22 +82,9 @@ impl FactoryBuilder {
         self
     }
 
-    /// Listeners of this type are told everything again so often, instead of as often as others.
-    pub fn resync_of<K: 'static>(mut self, period: Duration) -> Self {
-        self.settings.resync_of.insert(TypeId::of::<K>(), period);
-        self
-    }
-
     /// Changes what is asked for, for every type: selectors and other parameters.
     pub fn tweak(mut self, change: impl Fn(&mut Tweak) + Send + Sync + 'static) -> Self {
         self.settings.tweak = Some(Box::new(change));
-        self
-    }
-
-    /// Changes each object of a type, exactly once, before it reaches the store: to drop what nobody reads.
-    pub fn transform_of<K: 'static>(mut self, transform: impl Fn(K) -> K + Send + Sync + 'static) -> Self {
-        let transform: TransformOf<K> = Arc::new(transform);
-        self.settings.transforms.insert(TypeId::of::<K>(), Box::new(transform));
         self
     }
 
@@ -129,15 +120,70 @@ impl FactoryBuilder {
     }
 
     /// The factory, without informers yet.
-    pub fn build(self) -> SharedInformerFactory {
-        let inner = Inner { client: self.client, settings: self.settings, state: Mutex::default() };
-        SharedInformerFactory { inner: Arc::new(inner) }
+    pub fn build(self) -> InformerFactory<M> {
+        InformerFactory::assemble(self.client, self.settings)
+    }
+}
+
+impl FactoryBuilder<Typed> {
+    /// Listeners of this type are told everything again so often, instead of as often as others.
+    pub fn resync_of<K: 'static>(mut self, period: Duration) -> Self {
+        self.settings.resync_of.insert(TypeId::of::<K>(), period);
+        self
+    }
+
+    /// Changes each object of a type, exactly once, before it reaches the store: to drop what nobody reads.
+    pub fn transform_of<K: 'static>(mut self, transform: impl Fn(K) -> K + Send + Sync + 'static) -> Self {
+        let transform: TransformOf<K> = Arc::new(transform);
+        self.settings.transforms.insert(TypeId::of::<K>(), Box::new(transform));
+        self
     }
 }
 
 impl Settings {
+    /// An informer of a kind, with what holds for all kinds; the number tells it from others.
+    pub(super) fn informer<K>(
+        &self,
+        client: &Client,
+        kind: &K::DynamicType,
+        cluster_scoped: bool,
+        number: u64,
+    ) -> Result<InformerBuilder<K>, FactoryError>
+    where
+        K: Resource + DeserializeOwned + Send + Sync + 'static,
+    {
+        let tweaked = |source: KubeSource<K>| {
+            source.tweak(|tweak| {
+                if let Some(change) = &self.tweak {
+                    change(tweak);
+                }
+            })
+        };
+        let mut builder = match &self.namespaces {
+            Some(namespaces) if !cluster_scoped => {
+                let sources = KubeSource::namespaces(client, namespaces, kind).into_iter().map(tweaked);
+                SharedInformer::across(sources).map_err(|_| FactoryError::NoNamespace)?
+            }
+            _ => SharedInformer::builder(tweaked(KubeSource::all(client.clone(), kind))),
+        };
+        if let Some(name) = &self.name {
+            let resource = resource_name(&K::plural(kind), &K::group(kind));
+            builder = builder.name(format!("{name}/{resource}"));
+        }
+        if let Some(metrics) = &self.metrics {
+            builder = builder.metrics(metrics);
+        }
+        let builder = builder.seed(self.seed.wrapping_add(number)).resync(self.resync);
+        Ok(builder.residency(self.residency).config(self.config.clone()))
+    }
+
+    /// How often listeners of a type are told everything again.
+    pub(super) fn resync_of<K: 'static>(&self) -> Duration {
+        self.resync_of.get(&TypeId::of::<K>()).copied().unwrap_or(self.resync)
+    }
+
     /// What is to be done to each object of a type.
-    pub(super) fn transform<K: Resource + 'static>(
+    pub(super) fn transform_of<K: Resource + 'static>(
         &self,
     ) -> Option<impl Fn(K) -> K + Send + Sync + 'static + use<K>> {
         let all = self.transform_metadata.clone();
@@ -158,7 +204,7 @@ impl Settings {
     }
 }
 
-impl fmt::Debug for FactoryBuilder {
+impl<M> fmt::Debug for FactoryBuilder<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FactoryBuilder")
             .field("namespaces", &self.settings.namespaces)

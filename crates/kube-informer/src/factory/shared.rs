@@ -15,6 +15,8 @@ pub(super) trait AnyInformer: Send + Sync {
     fn name(&self) -> &str;
     fn start(&self);
     fn shutdown(&self) -> BoxFuture<'_, ()>;
+    /// What is wrong so far; none if it has synced.
+    fn not_synced(&self) -> Option<NotSynced>;
     /// Waits until the informer has synced, or until it is known that it cannot.
     fn settled(&self) -> BoxFuture<'_, Result<Synced, NotSynced>>;
 }
@@ -34,6 +36,13 @@ impl<K: Resource + Send + Sync + 'static> AnyInformer for SharedInformer<K> {
 
     fn shutdown(&self) -> BoxFuture<'_, ()> {
         SharedInformer::shutdown(self).boxed()
+    }
+
+    fn not_synced(&self) -> Option<NotSynced> {
+        let status = self.watch_status();
+        let status = status.borrow();
+        let cause = status.trouble.as_ref().map(|trouble| trouble.error.clone());
+        (!status.synced).then(|| NotSynced { resource: self.resource(), cause })
     }
 
     fn settled(&self) -> BoxFuture<'_, Result<Synced, NotSynced>> {

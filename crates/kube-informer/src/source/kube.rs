@@ -55,6 +55,8 @@ pub struct KubeSource<K> {
     client: Client,
     scope: Scope,
     path: String,
+    /// The kind is the metadata of another one.
+    metadata_only: bool,
     tweak: Tweak,
     options: DecodeOptions,
     limits: Limits,
@@ -129,6 +131,7 @@ impl<K: Resource> KubeSource<K> {
             client,
             scope,
             path: K::url_path(kind, namespace),
+            metadata_only: K::metadata_api(),
             tweak: Tweak::default(),
             options: DecodeOptions::default(),
             limits: Limits::default(),
@@ -183,7 +186,12 @@ impl<K> KubeSource<K> {
     }
 
     async fn get(&self, uri: String, watch: bool) -> Result<Response<Body>, SourceError> {
-        let mut request = Request::get(uri).header(header::ACCEPT, "application/json");
+        let accept = match (self.metadata_only, watch) {
+            (false, _) => "application/json",
+            (true, false) => "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
+            (true, true) => "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+        };
+        let mut request = Request::get(uri).header(header::ACCEPT, accept);
         if watch {
             // A compressed watch would wait for its compressor.
             request = request.header(header::ACCEPT_ENCODING, "identity");
