@@ -71,7 +71,12 @@ impl<K: DeserializeOwned + Send + 'static> Reader for List<K> {
             return Ok(Some(ListPart::Bytes(bytes.len())));
         }
         let Some(items) = self.items.take() else { return Ok(None) };
-        Ok(Some(ListPart::End(items.finish().map_err(SourceError::garbled)?)))
+        let meta = items.finish().map_err(SourceError::garbled)?;
+        // A table has rows, and no items: taken for a list, it would say that there is nothing.
+        if meta.kind == "Table" && meta.api_version.starts_with("meta.k8s.io/") {
+            return Err(SourceError::garbled("it is a table for people, not a list"));
+        }
+        Ok(Some(ListPart::End(meta)))
     }
 }
 
@@ -109,4 +114,35 @@ async fn next_bytes(body: &mut Body) -> Result<Option<Bytes>, SourceError> {
         }
     }
     Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::ConfigMap;
+
+    use super::*;
+
+    async fn last_of<P>(mut parts: BoxStream<'static, Result<P, SourceError>>) -> Result<P, SourceError> {
+        let mut last = None;
+        while let Some(part) = parts.next().await {
+            last = Some(part);
+        }
+        last.unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_table_is_not_an_empty_list_nor_an_object() {
+        let table = r#"{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"5"},"columnDefinitions":[],"rows":[{"cells":["a"]}]}"#;
+        let (limits, options) = (Limits::default(), DecodeOptions::default());
+        let body = || Body::from(table.as_bytes().to_vec());
+        let error = last_of(list_stream::<ConfigMap>(body(), limits, options)).await.unwrap_err();
+        assert!(error.garbled && error.message.contains("table"), "{error}");
+        let list = table.replace("meta.k8s.io/v1", "example.com/v1");
+        let end = last_of(list_stream::<ConfigMap>(Body::from(list.into_bytes()), limits, options)).await;
+        assert!(matches!(end, Ok(ListPart::End(_))), "somebody else's kind of that name: {end:?}");
+        let event = format!("{{\"type\":\"ADDED\",\"object\":{table}}}\n");
+        let body = Body::from(event.into_bytes());
+        let part = last_of(watch_stream::<ConfigMap>(body, limits, options)).await;
+        assert!(matches!(part, Ok(WatchPart::Undecodable { .. })), "{part:?}");
+    }
 }
