@@ -9,6 +9,7 @@ mod support;
 mod controller;
 mod crowd;
 mod factory;
+mod handlers;
 mod metrics;
 mod scopes;
 mod waiting;
