@@ -77,7 +77,7 @@ async fn each_listener_is_told_again_at_its_own_period_counted_from_the_start() 
         let server = server().await;
         write(&server, "a", 1);
         write(&server, "b", 1);
-        let informer = resyncing(&server, 6 * SECOND);
+        let informer = resyncing(&server, SECOND);
         let with = |period| informer.subscribe_with(ListenerOptions::new().resync(period)).unwrap();
         let (mut never, mut two, mut three) = (with(Duration::ZERO), with(2 * SECOND), with(3 * SECOND));
         tokio::time::sleep(late * SECOND).await;
@@ -86,13 +86,12 @@ async fn each_listener_is_told_again_at_its_own_period_counted_from_the_start() 
         for events in [&mut never, &mut two, &mut three] {
             assert_eq!(waiting(events), ["added a", "added b"]);
         }
-        // Looked at every two seconds: three come to be four, as in client-go.
         for at in 1..=12_u32 {
             tokio::time::sleep(SECOND).await;
             let again = |due: bool| if due { vec!["again a", "again b"] } else { vec![] };
             assert_eq!(waiting(&mut never), again(false), "at {at}");
             assert_eq!(waiting(&mut two), again(at.is_multiple_of(2)), "at {at}");
-            assert_eq!(waiting(&mut three), again(at.is_multiple_of(4)), "at {at}");
+            assert_eq!(waiting(&mut three), again(at.is_multiple_of(3)), "at {at}");
         }
     }
 }
