@@ -1,5 +1,7 @@
 //! The project's own commands: `cargo xtask test`, `bench`, `schema`, `deny`.
 
+#[cfg(test)]
+mod conformance;
 mod step;
 
 use std::path::Path;

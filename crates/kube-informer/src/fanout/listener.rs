@@ -178,6 +178,11 @@ impl<K> Listener<K> {
         true
     }
 
+    /// Whether it still wants to hear more.
+    pub(super) fn is_open(&self) -> bool {
+        self.inner.lock().open == Open::Yes
+    }
+
     /// Whether everything is to be told again now.
     pub(super) fn is_due(&self, now: Instant, started: Option<Instant>) -> bool {
         self.inner.lock().due.take(now, started)

@@ -131,6 +131,10 @@ impl<K: Resource + Send + Sync + 'static> Fanout<K> {
         if self.synced {
             listener.initial_complete();
         }
+        if self.listeners.len() == self.listeners.capacity() {
+            // Where nothing happens, those who come and go would pile up.
+            self.listeners.retain(|listener| listener.is_open());
+        }
         self.listeners.push(Arc::clone(&listener));
         listener
     }
@@ -139,7 +143,8 @@ impl<K: Resource + Send + Sync + 'static> Fanout<K> {
 impl<K> Fanout<K> {
     /// How each listener is doing.
     pub fn status(&self) -> Vec<ListenerStatus> {
-        self.listeners.iter().map(|listener| listener.status()).collect()
+        let open = self.listeners.iter().filter(|listener| listener.is_open());
+        open.map(|listener| listener.status()).collect()
     }
 
     /// Ends all listeners: what waits is still told if `drain`, and nothing follows.

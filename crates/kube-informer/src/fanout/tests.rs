@@ -266,3 +266,42 @@ async fn handlers_come_and_go_while_events_flow_without_a_deadlock() {
     }
     fanout.lock().close(false);
 }
+
+#[tokio::test(start_paused = true)]
+async fn those_who_come_and_go_while_nothing_happens_leave_nothing_behind() {
+    let mut fanout = Fanout::<ConfigMap>::new();
+    fanout.initial_complete();
+    let stays = fanout.subscribe(ListenerOptions::new().name("stays"), []);
+    for _ in 0..1_000 {
+        drop(fanout.subscribe(ListenerOptions::new(), []));
+    }
+    let names: Vec<String> = fanout.status().into_iter().map(|status| status.name).collect();
+    assert_eq!(names, ["stays"]);
+    assert!(fanout.listeners.len() < 10, "{} are remembered", fanout.listeners.len());
+    drop(stays);
+    assert!(fanout.status().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_listener_without_a_name_has_a_number() {
+    let mut fanout = Fanout::<ConfigMap>::new();
+    let one = fanout.add_handler(|_: Event<ConfigMap>| {}, ListenerOptions::new(), []);
+    let two = fanout.subscribe(ListenerOptions::new().name("mine"), []);
+    let three = fanout.subscribe(ListenerOptions::new(), []);
+    let names = [one.status().name, two.status().name, three.status().name];
+    assert_eq!(names, ["listener-1", "mine", "listener-3"]);
+}
+
+#[test]
+fn what_is_gone_has_its_name_whether_or_not_anybody_saw_it_go() {
+    let namespaced = json!({"metadata": {"namespace": "a", "name": "x", "resourceVersion": "7"}});
+    let namespaced = Object::<ConfigMap>::new(serde_json::from_value(namespaced).unwrap());
+    for (object, key, namespace) in [(namespaced, "a/x", "a"), (object("x", 7), "x", "")] {
+        for (gone, unknown) in [(Deleted::new(object.clone()), false), (Deleted::unseen(object), true)] {
+            assert_eq!(gone.final_state_unknown(), unknown);
+            let last = gone.object();
+            assert_eq!((last.key(), last.namespace(), last.name()), (key, namespace, "x"));
+            assert_eq!(Event::Deleted(gone.clone()).object().resource_version(), "7");
+        }
+    }
+}

@@ -218,3 +218,138 @@ fn replaced<K>(written: Vec<Written<K>>, initial: bool) -> Vec<Event<K>> {
 fn key_text(of: &ObjectKey) -> String {
     key(&of.namespace, &of.name)
 }
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::ConfigMap;
+    use kube_wire::decode_object;
+    use serde_json::json;
+
+    use super::*;
+    use Delta::{Added, Deleted as Gone, Updated};
+
+    fn object(name: &str, version: u64) -> Object<ConfigMap> {
+        let metadata = json!({"name": name, "uid": name, "resourceVersion": version.to_string()});
+        Object::new(serde_json::from_value(json!({"metadata": metadata})).unwrap())
+    }
+
+    fn replaced<const N: usize>(objects: [(&str, u64); N], version: u64) -> Delta<ConfigMap> {
+        let objects = objects.into_iter().map(|(name, version)| object(name, version)).collect();
+        Delta::Replaced { objects, resource_version: version.to_string(), undecodable: Vec::new() }
+    }
+
+    fn undecodable(event: &str, name: &str, version: u64) -> Delta<ConfigMap> {
+        let object = json!({"metadata": {"name": name, "resourceVersion": version.to_string()}, "data": 5});
+        let error = decode_object::<ConfigMap>(object.to_string().as_bytes(), Default::default());
+        Delta::Undecodable { event: event.to_owned(), error: error.unwrap_err() }
+    }
+
+    /// `+a1` for an added object, `a1>2` for an updated one, `-a3` for a deleted one; `?` after one that nobody saw go.
+    fn short(event: &Event<ConfigMap>) -> String {
+        let version = |object: &Object<ConfigMap>| object.resource_version().to_owned();
+        match event {
+            Event::Added { object, .. } => format!("+{}{}", object.key(), version(object)),
+            Event::Updated { old, new, .. } => format!("{}{}>{}", new.key(), version(old), version(new)),
+            Event::Deleted(gone) => {
+                let unknown = if gone.final_state_unknown() { "?" } else { "" };
+                format!("-{}{}{unknown}", gone.object().key(), version(gone.object()))
+            }
+        }
+    }
+
+    /// What is told of deltas that wait together.
+    fn told(store: &Store<ConfigMap>, deltas: Vec<Delta<ConfigMap>>) -> Vec<String> {
+        let steps = steps(deltas);
+        let apply = |step: Step<ConfigMap>| {
+            let version = step.version().to_owned();
+            step.apply(store, None, false, Some(&version)).events
+        };
+        steps.into_iter().flat_map(apply).map(|event| short(&event)).collect()
+    }
+
+    /// A store with these objects.
+    fn store<const N: usize>(objects: [(&str, u64); N]) -> Store<ConfigMap> {
+        let store = Store::new();
+        told(&store, vec![replaced(objects, 1)]);
+        store
+    }
+
+    #[test]
+    fn changes_of_one_object_that_wait_together_are_all_told() {
+        let changes = vec![Added(object("a", 2)), Updated(object("a", 3)), Gone(object("a", 4))];
+        assert_eq!(told(&store([]), changes), ["+a2", "a2>3", "-a4"]);
+        let there = vec![Added(object("b", 2)), Gone(object("b", 3))];
+        assert_eq!(told(&store([]), there), ["+b2", "-b3"]);
+    }
+
+    #[test]
+    fn what_nobody_knew_is_not_told_to_be_gone() {
+        let store = store([("a", 1)]);
+        assert_eq!(told(&store, vec![Gone(object("b", 2)), Gone(object("a", 3))]), ["-a3"]);
+        assert_eq!(told(&store, vec![Gone(object("a", 3))]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_list_behind_changes_that_wait_is_told_after_them() {
+        let changed = vec![Added(object("a", 2)), replaced([("a", 3)], 3)];
+        assert_eq!(told(&store([]), changed), ["+a2", "a2>3"], "both states");
+        let same = vec![Added(object("a", 2)), replaced([("a", 2)], 3)];
+        assert_eq!(told(&store([]), same), ["+a2"]);
+        let gone = vec![Gone(object("a", 2)), replaced([("b", 3)], 3)];
+        assert_eq!(told(&store([("a", 1)]), gone), ["-a2", "+b3"], "it is gone once");
+        let gone = vec![Gone(object("a", 2)), replaced([("a", 3)], 3)];
+        assert_eq!(told(&store([("a", 1)]), gone), ["-a2", "+a3"]);
+    }
+
+    #[test]
+    fn what_a_list_does_not_have_is_gone_once_wherever_it_was_known_from() {
+        let only_waiting = vec![Added(object("a", 2)), replaced([], 3)];
+        assert_eq!(told(&store([]), only_waiting), ["+a2", "-a2?"]);
+        let both = vec![Updated(object("a", 2)), replaced([], 3)];
+        assert_eq!(told(&store([("a", 1)]), both), ["a1>2", "-a2?"], "in the last state that was seen");
+        let twice = vec![replaced([], 3), replaced([], 4)];
+        assert_eq!(told(&store([("a", 1)]), twice), ["-a1?"]);
+        let back = vec![replaced([], 3), Added(object("a", 4)), replaced([], 5)];
+        assert_eq!(told(&store([("a", 1)]), back), ["-a1?", "+a4", "-a4?"]);
+    }
+
+    #[test]
+    fn what_a_list_does_not_have_is_told_before_what_it_has() {
+        let mut told = told(&store([("a", 1), ("b", 1), ("c", 1)]), vec![replaced([("d", 4), ("b", 3)], 4)]);
+        told[..2].sort();
+        assert_eq!(told, ["-a1?", "-c1?", "+d4", "b1>3"], "in the order of the list");
+    }
+
+    #[test]
+    fn a_list_is_a_step_of_its_own_and_so_is_a_bookmark() {
+        let bookmark = |version: u64| Delta::Bookmark { resource_version: version.to_string() };
+        let deltas = vec![
+            Added(object("a", 2)),
+            Updated(object("a", 3)),
+            bookmark(4),
+            replaced([("a", 3)], 5),
+            Gone(object("a", 6)),
+            Added(object("b", 7)),
+        ];
+        let steps = steps(deltas);
+        let kinds: Vec<(StepKind, &str)> = steps.iter().map(|step| (step.kind(), step.version())).collect();
+        use StepKind::{Bookmark, Changes, Everything};
+        let expected = [(Changes, "3"), (Bookmark, "4"), (Everything, "5"), (Changes, "7")];
+        assert_eq!(kinds, expected, "each has the version of the last thing in it");
+    }
+
+    #[test]
+    fn what_cannot_be_decoded_stops_nothing_and_has_a_version() {
+        let store = store([("a", 1), ("b", 1)]);
+        let deltas = vec![
+            Added(object("c", 2)),
+            undecodable("MODIFIED", "a", 3),
+            undecodable("DELETED", "b", 4),
+            Updated(object("c", 5)),
+        ];
+        assert_eq!(told(&store, deltas), ["+c2", "-b1?", "c2>5"]);
+        assert_eq!(store.get("", "a").unwrap().resource_version(), "1", "the last good state is kept");
+        assert_eq!(told(&store, vec![undecodable("ADDED", "d", 6)]), Vec::<String>::new());
+        assert_eq!(store.resource_version().unwrap().as_str(), "6");
+    }
+}

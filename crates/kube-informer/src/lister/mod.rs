@@ -184,6 +184,8 @@ mod tests {
         assert_eq!(keys(&pods.namespaced("a").list(&web)), ["a/x"]);
         assert_eq!(keys(&pods.namespaced("a").list(&Selector::default())), ["a/x", "a/y"]);
         assert_eq!(keys(&pods.namespaced("nowhere").list(&web)), Vec::<&str>::new());
+        let nothing = Selector::from(Expression::In("app".to_owned(), [].into()));
+        assert_eq!(keys(&pods.list(&nothing)), Vec::<&str>::new());
     }
 
     #[test]

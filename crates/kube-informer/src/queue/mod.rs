@@ -180,4 +180,37 @@ mod tests {
         drop(consumer);
         assert_eq!(producer.push(added(1)).await, Err(Closed));
     }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_order_of_each_producer_is_kept() {
+        let (producer, mut consumer) = queue(3);
+        for from in [0, 1_000] {
+            let producer = producer.clone();
+            tokio::spawn(async move {
+                for number in from..from + 100 {
+                    producer.push(added(number)).await.unwrap();
+                }
+            });
+        }
+        drop(producer);
+        let mut seen: Vec<usize> = Vec::new();
+        while let Some(batch) = consumer.pop_batch(2).await {
+            for delta in batch {
+                let Delta::Added(object) = delta else { panic!() };
+                seen.push(object.name().parse().unwrap());
+            }
+        }
+        let (low, high): (Vec<usize>, Vec<usize>) = seen.into_iter().partition(|number| *number < 1_000);
+        assert_eq!((low, high), ((0..100).collect(), (1_000..1_100).collect()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_consumer_that_waits_learns_that_nothing_more_will_come() {
+        let (producer, mut consumer) = queue::<ConfigMap>(2);
+        let waiting = tokio::spawn(async move { consumer.pop_batch(1).await.is_none() });
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        assert!(!waiting.is_finished());
+        drop(producer);
+        assert!(waiting.await.unwrap());
+    }
 }

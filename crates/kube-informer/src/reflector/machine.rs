@@ -10,6 +10,9 @@ const DEFAULT_PAGE_SIZE: u32 = 500;
 /// So many watches in a row may end early, with events, before the next one waits.
 const EARLY_ENDS_AT_ONCE: u32 = 3;
 
+/// After so long without an internal error the next one counts as the first.
+const INTERNAL_ERRORS_FORGOTTEN: Duration = Duration::from_secs(60);
+
 /// What to do next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -101,8 +104,8 @@ pub struct Machine {
     pages_at_zero: bool,
     /// Not to be asked for initial events before then.
     no_initial_events_until: Option<Instant>,
-    /// The first of the latest internal errors in a row.
-    internal_errors_since: Option<Instant>,
+    /// The first and the last of the latest internal errors in a row.
+    internal_errors: Option<(Instant, Instant)>,
     /// Watches in a row that worked but ended early.
     early_ends: u32,
 }
@@ -154,7 +157,7 @@ impl Machine {
             version_unavailable: false,
             pages_at_zero: false,
             no_initial_events_until: None,
-            internal_errors_since: None,
+            internal_errors: None,
             early_ends: 0,
         }
     }
@@ -253,7 +256,7 @@ impl Machine {
         let Phase::Watch(watching) = &mut self.phase else { return EventVerdict::Apply };
         watching.heard = now;
         watching.events += 1;
-        self.internal_errors_since = None;
+        self.internal_errors = None;
         if watching.initial {
             return EventVerdict::Collect;
         }
@@ -372,8 +375,12 @@ impl Machine {
         if self.config.internal_error_retry.is_zero() {
             return false;
         }
-        let since = *self.internal_errors_since.get_or_insert(now);
-        now.saturating_duration_since(since) <= self.config.internal_error_retry
+        let known = self
+            .internal_errors
+            .filter(|(_, last)| now.saturating_duration_since(*last) < INTERNAL_ERRORS_FORGOTTEN);
+        let first = known.map_or(now, |(first, _)| first);
+        self.internal_errors = Some((first, now));
+        now.saturating_duration_since(first) <= self.config.internal_error_retry
     }
 
     fn wants_initial_events(&self, now: Instant) -> bool {

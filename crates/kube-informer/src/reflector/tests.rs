@@ -386,6 +386,22 @@ fn watches_last_between_once_and_twice_the_setting_and_not_all_the_same() {
 }
 
 #[test]
+fn a_time_for_watches_that_is_set_is_used_whatever_it_is() {
+    for setting in [SECOND, 1800 * SECOND] {
+        let config = Config { initial_events: false, watch_timeout: setting, ..Config::default() };
+        let mut run = Run::new(config);
+        run.list();
+        run.machine.page("10", "");
+        for _ in 0..20 {
+            let timeout = run.watch().timeout;
+            assert!((setting..2 * setting).contains(&timeout), "{timeout:?}");
+            run.pass(2 * setting);
+            run.end(&WatchEnd::Closed);
+        }
+    }
+}
+
+#[test]
 fn a_silent_watch_is_cut_in_under_three_minutes_and_reopened_without_a_list() {
     let mut run = Run::synced("10");
     run.pass(100 * SECOND);
@@ -451,19 +467,38 @@ fn every_other_failure_of_a_watch_waits_and_lists() {
 
 #[test]
 fn internal_errors_are_waited_out_without_a_list_if_that_is_set() {
+    // With one error a second, and a pause after some of them.
+    for (setting, pause_after, expected) in [(0, None, 0), (30, None, 31), (30, Some(9), 40)] {
+        let config =
+            Config { initial_events: false, internal_error_retry: setting * SECOND, ..Config::default() };
+        let mut run = Run::new(config);
+        run.list();
+        run.machine.page("10", "");
+        let mut watches = 0;
+        while let (waited, Step::Watch(request)) = run.next() {
+            assert_eq!((waited, request.resource_version.as_str()), (Duration::ZERO, "10"));
+            run.machine.watch_opened(run.now);
+            run.pass(if pause_after == Some(watches) { 60 * SECOND } else { SECOND });
+            run.end(&WatchEnd::Error(Failure::Internal));
+            watches += 1;
+        }
+        assert_eq!(watches - 1, expected, "{setting} s, a pause after {pause_after:?}");
+    }
+}
+
+#[test]
+fn internal_errors_count_anew_after_something_came() {
     let config = Config { initial_events: false, internal_error_retry: 10 * SECOND, ..Config::default() };
     let mut run = Run::new(config);
     run.list();
     run.machine.page("10", "");
-    for _ in 0..3 {
-        assert_eq!(run.watch().resource_version, "10");
-        run.pass(4 * SECOND);
+    for version in 11..20 {
+        run.watch();
+        run.event(&version.to_string());
+        run.pass(8 * SECOND);
         run.end(&WatchEnd::Error(Failure::Internal));
     }
-    run.watch();
-    run.pass(4 * SECOND);
-    run.end(&WatchEnd::Error(Failure::Internal));
-    run.list();
+    assert_eq!(run.watch().resource_version, "19");
 }
 
 #[test]
@@ -505,6 +540,49 @@ fn waits_double_up_to_thirty_seconds_with_as_much_again_at_random() {
         assert!((expected..expected * 2.0).contains(&waited), "{waited} after {expected}");
         expected = f64::min(expected * 2.0, 30.0);
     }
+}
+
+#[test]
+fn refused_connections_back_off_up_to_the_longest_wait_without_a_list() {
+    let mut initial = Run::new(Config::default());
+    initial.watch();
+    for mut run in [initial, Run::synced("10")] {
+        let mut expected = 0.8;
+        for _ in 0..10 {
+            run.end(&WatchEnd::Refused(Failure::ConnectionRefused));
+            let (waited, step) = run.next();
+            if let Step::Watch(_) = step {
+                let waited = waited.as_secs_f64();
+                assert!((expected..expected * 2.0).contains(&waited), "{waited} after {expected}");
+            } else {
+                panic!("{step:?}");
+            }
+            expected = f64::min(expected * 2.0, 30.0);
+        }
+        assert!((expected - 30.0).abs() < f64::EPSILON);
+    }
+}
+
+#[test]
+fn the_first_the_longest_and_the_forgotten_wait_are_those_of_the_settings() {
+    let mut run = Run::new(Config {
+        initial_events: false,
+        backoff_initial: SECOND / 100,
+        backoff_max: SECOND / 20,
+        backoff_reset: SECOND,
+        ..Config::default()
+    });
+    let mut fail = |pause| {
+        run.list();
+        run.pass(pause);
+        run.fail_list(&Failure::Other);
+        run.next().0
+    };
+    for millis in [10, 20, 40, 50, 50, 50] {
+        let step = Duration::from_millis(millis);
+        assert!((step..2 * step).contains(&fail(Duration::ZERO)), "{step:?}");
+    }
+    assert!(fail(2 * SECOND) < SECOND / 50, "what is long ago is forgotten");
 }
 
 #[test]

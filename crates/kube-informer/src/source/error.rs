@@ -167,6 +167,13 @@ mod tests {
             failure(504, r#"{"reason":"Timeout","message":"Timeout: Too large resource version: 5"}"#),
             Failure::VersionTooLarge
         );
+        assert_eq!(
+            failure(
+                504,
+                r#"{"reason":"Timeout","details":{"causes":[{"message":"Too large resource version"}]}}"#
+            ),
+            Failure::VersionTooLarge
+        );
         assert_eq!(failure(504, r#"{"reason":"Timeout","message":"slow"}"#), Failure::Other);
         assert_eq!(failure(500, r#"{"reason":"InternalError"}"#), Failure::Internal);
         assert_eq!(failure(500, "oops"), Failure::Other);

@@ -84,6 +84,9 @@ struct Maker<K> {
 impl<K: Resource + DeserializeOwned + Send + Sync + 'static> Maker<K> {
     /// A handle to an object, and the text that it was decoded from, if that is known.
     fn make(&self, object: K, text: Option<&[u8]>) -> Result<Object<K>, DecodeError> {
+        if object.meta().name.as_deref().unwrap_or("").is_empty() {
+            return Err(DecodeError { key: None, why: "it has no name".to_owned() });
+        }
         let options = self.options;
         let packed = || {
             let text = text?;
@@ -132,7 +135,12 @@ impl<K: Send + 'static> Cut<ListPart<K>> for ListItems {
     }
 
     fn finish(self) -> Result<Option<ListPart<K>>, WireError> {
-        ListItems::finish(self).map(|meta| Some(ListPart::End(meta)))
+        let meta = ListItems::finish(self)?;
+        // A table has rows, and no items: taken for a list, it would say that there is nothing.
+        if meta.kind == "Table" && meta.api_version.starts_with("meta.k8s.io/") {
+            return Err(WireError::BadListMeta { why: "it is a table for people, not a list".to_owned() });
+        }
+        Ok(Some(ListPart::End(meta)))
     }
 }
 
@@ -152,5 +160,46 @@ impl<K: Send + 'static> Cut<WatchPart<K>> for WatchFrames {
     /// A frame without its end was cut: asked again from the last version, it comes whole.
     fn finish(self) -> Result<Option<WatchPart<K>>, WireError> {
         Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::StreamExt;
+    use futures::stream::BoxStream;
+    use k8s_openapi::api::core::v1::ConfigMap;
+    use kube_core::DynamicObject;
+
+    use super::*;
+
+    async fn last_of<P>(mut parts: BoxStream<'static, Result<P, SourceError>>) -> Result<P, SourceError> {
+        let mut last = None;
+        while let Some(part) = parts.next().await {
+            last = Some(part);
+        }
+        last.unwrap()
+    }
+
+    fn want<K: Resource + 'static>() -> Arc<Want<K>> {
+        Arc::new(Want::new())
+    }
+
+    #[tokio::test]
+    async fn a_table_is_not_an_empty_list_nor_an_object() {
+        let table = r#"{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"5"},"columnDefinitions":[],"rows":[{"cells":["a"]}]}"#;
+        let (limits, options) = (Limits::default(), DecodeOptions::default());
+        let body = || Body::from(table.as_bytes().to_vec());
+        let error = last_of(list_stream::<ConfigMap>(body(), limits, options, &want())).await.unwrap_err();
+        assert!(error.garbled && error.message.contains("table"), "{error}");
+        let list = table.replace("meta.k8s.io/v1", "example.com/v1");
+        let end =
+            last_of(list_stream::<ConfigMap>(Body::from(list.into_bytes()), limits, options, &want())).await;
+        assert!(matches!(end, Ok(ListPart::End(_))), "somebody else's kind of that name: {end:?}");
+        let event = format!("{{\"type\":\"ADDED\",\"object\":{table}}}\n");
+        let body = || Body::from(event.clone().into_bytes());
+        let part = last_of(watch_stream::<ConfigMap>(body(), limits, options, &want(), false)).await;
+        assert!(matches!(part, Ok(WatchPart::Undecodable { .. })), "{part:?}");
+        let part = last_of(watch_stream::<DynamicObject>(body(), limits, options, &want(), false)).await;
+        assert!(matches!(part, Ok(WatchPart::Undecodable { .. })), "whatever the type takes: {part:?}");
     }
 }

@@ -290,3 +290,35 @@ fn packed_objects_are_found_selected_and_removed_without_being_decoded() {
     assert_eq!(index.get("n2")[0].spec.as_ref().unwrap().node_name.as_deref(), Some("n2"));
     assert_eq!(count.load(std::sync::atomic::Ordering::Relaxed), 1);
 }
+
+#[test]
+fn the_values_of_an_object_follow_its_changes() {
+    let store = Store::new();
+    let index = store
+        .add_index("users", |pod: &Pod| {
+            let users = pod.metadata.annotations.as_ref().and_then(|all| all.get("users"));
+            users.map(|users| users.split(',').map(str::to_owned).collect::<Vec<_>>()).unwrap_or_default()
+        })
+        .unwrap();
+    let used = |name: &str, users: &str, version: u64| {
+        let mut pod = decoded_pod("a", name, "n", version);
+        pod.metadata.annotations = Some([("users".to_owned(), users.to_owned())].into());
+        Object::new(pod)
+    };
+    let put = |name: &str, users: &str| store.write(vec![Write::Put(used(name, users, 1))], None);
+    let values = || index.values().into_iter().collect::<BTreeSet<_>>();
+    put("one", "ernie,bert");
+    put("two", "bert,oscar,bert");
+    put("tre", "ernie,elmo");
+    assert_eq!(values(), set(["bert", "elmo", "ernie", "oscar"]), "each value once");
+    assert_eq!(names(index.get("ernie")), set(["a/one", "a/tre"]));
+    assert_eq!(names(index.get("bert")), set(["a/one", "a/two"]));
+    put("tre", "oscar");
+    assert_eq!(names(index.get("ernie")), set(["a/one"]), "it has left a value that others have");
+    assert_eq!(names(index.get("oscar")), set(["a/two", "a/tre"]));
+    assert!(index.get("elmo").is_empty() && !values().contains("elmo"));
+    store.write(vec![Write::Remove(used("two", "whatever", 2))], None);
+    assert_eq!(names(index.get("bert")), set(["a/one"]), "it goes by what was stored");
+    assert_eq!(names(index.get("oscar")), set(["a/tre"]));
+    assert_eq!(values(), set(["bert", "ernie", "oscar"]));
+}

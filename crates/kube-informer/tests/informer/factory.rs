@@ -5,9 +5,12 @@ use std::time::Duration;
 use futures::StreamExt;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
-use kube_core::Selector;
+use kube_core::{ApiResource, DynamicObject, PartialObjectMeta, Selector};
 use kube_informer::factory::{FactoryError, SharedInformerFactory};
 use kube_informer::fanout::Event;
+use kube_informer::lister::Lister;
+use kube_informer::source::KubeSource;
+use kube_informer::{Object, SharedInformer};
 use kube_testserver::{Fault, Rule, TestServer, Verb};
 
 use crate::support::Strict;
@@ -242,4 +245,60 @@ async fn what_cannot_be_decoded_is_a_cause_to_fail() {
     factory.start();
     let error = factory.wait_for_cache_sync().await.unwrap_err().to_string();
     assert!(error.contains("makes no sense"), "{error}");
+}
+
+/// There is no factory for them yet; the informer itself is the same.
+#[tokio::test(start_paused = true)]
+async fn objects_without_a_type_and_metadata_alone_are_followed_and_listed_like_others() {
+    let server = server().await;
+    let labelled = |name: &str, namespace: &str, app: &str| {
+        let metadata = format!("{{name: '{name}', namespace: {namespace}, labels: {{app: {app}}}}}");
+        server.seed(&format!("{{apiVersion: v1, kind: ConfigMap, metadata: {metadata}}}")).unwrap();
+    };
+    labelled("x", "a", "web");
+    labelled("y", "a", "db");
+    labelled("x", "b", "web");
+    let kind = ApiResource::erase::<ConfigMap>(&());
+    let client = server.in_process_client();
+    let dynamic = SharedInformer::new(KubeSource::<DynamicObject>::all(client.clone(), &kind));
+    let narrow = KubeSource::<PartialObjectMeta<ConfigMap>>::namespaced(client, "a", &()).labels("app=web");
+    let metadata = SharedInformer::new(narrow);
+    let (mut all, mut some) = (dynamic.subscribe().unwrap(), metadata.subscribe().unwrap());
+    dynamic.start();
+    metadata.start();
+    assert!(dynamic.synced().await && metadata.synced().await);
+    for _ in 0..3 {
+        assert!(matches!(all.next().await.unwrap(), Event::Added { initial: true, .. }));
+    }
+    assert_eq!(some.next().await.unwrap().object().key(), "a/x");
+    labelled("y", "a", "cache");
+    server.mutate("v1/ConfigMap", "a", "x", |object| object["data"] = serde_json::json!({"k": "v"})).unwrap();
+    server.delete("v1/ConfigMap", "b", "x").unwrap();
+    server.delete("v1/ConfigMap", "a", "x").unwrap();
+    let told = [all.next().await, all.next().await, all.next().await].map(Option::unwrap);
+    assert!(matches!(&told[0], Event::Updated { new, .. } if new.key() == "a/y"), "{told:?}");
+    assert!(matches!(&told[1], Event::Updated { new, .. } if new.data["data"]["k"] == "v"), "{told:?}");
+    assert!(matches!(&told[2], Event::Deleted(gone) if gone.object().key() == "b/x"), "{told:?}");
+    let told = [some.next().await, some.next().await].map(Option::unwrap);
+    assert!(matches!(&told[0], Event::Updated { new, .. } if new.key() == "a/x"), "{told:?}");
+    assert!(matches!(&told[1], Event::Deleted(gone) if gone.object().key() == "a/x"), "{told:?}");
+    assert!(matches!(all.next().await.unwrap(), Event::Deleted(_)));
+
+    labelled("z", "b", "web");
+    all.next().await.unwrap();
+    let lister = Lister::new(dynamic.store().clone(), &kind);
+    let web: Selector = [("app", "web")].into_iter().collect();
+    let keys = |objects: Vec<Object<DynamicObject>>| {
+        let mut keys: Vec<String> = objects.iter().map(|object| object.key().to_owned()).collect();
+        keys.sort();
+        keys
+    };
+    assert_eq!(keys(lister.list(&Selector::default())), ["a/y", "b/z"]);
+    assert_eq!(keys(lister.list(&web)), ["b/z"]);
+    assert_eq!(keys(lister.namespaced("a").list(&Selector::default())), ["a/y"]);
+    assert_eq!(lister.namespaced("b").get("z").unwrap().key(), "b/z");
+    let missing = lister.namespaced("a").get("z").unwrap_err();
+    assert_eq!(missing.to_string(), "configmaps \"a/z\" not found");
+    let metadata = Lister::new(metadata.store().clone(), &());
+    assert_eq!(metadata.namespaced("a").get("x").unwrap_err().resource(), "configmaps");
 }

@@ -10,6 +10,7 @@ mod controller;
 mod crowd;
 mod discovery;
 mod factory;
+mod handlers;
 mod metrics;
 mod residency;
 mod scopes;
