@@ -7,6 +7,7 @@
 mod any;
 mod head;
 mod labels;
+mod name;
 mod packed;
 #[cfg(test)]
 mod tests;
@@ -15,6 +16,7 @@ mod warm;
 pub use any::AnyObject;
 pub use labels::Labels;
 pub(crate) use labels::Matcher;
+pub use name::{NotAName, ObjectName};
 pub(crate) use packed::Codec;
 pub(crate) use warm::Warm;
 

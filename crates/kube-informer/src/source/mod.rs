@@ -6,6 +6,7 @@
 
 mod error;
 mod kube;
+mod pager;
 mod pipeline;
 mod stream;
 mod want;
@@ -13,6 +14,7 @@ mod want;
 pub use error::SourceError;
 pub(crate) use error::watch_failure;
 pub use kube::{KubeSource, Tweak};
+pub use pager::{Listed, list_all};
 #[cfg(test)]
 pub(crate) use stream::taken;
 pub(crate) use want::Transform;

@@ -14,6 +14,7 @@ mod handlers;
 mod metrics;
 mod residency;
 mod scopes;
+mod untyped;
 mod waiting;
 mod watch;
 
