@@ -6,8 +6,9 @@
 //
 //	go run . schema > ../../crates/kube-testserver/data/schema.txt
 //	go run . protobuf > ../../crates/kube-wire/data/protobuf.txt
+//	go run . samples > ../../crates/kube-wire/tests/proto/samples.gz
 //
-// The protobuf table is about several Kubernetes versions, each with its modules in versions/.
+// The samples are objects that the tests of kube-wire decode. The protobuf table is about several Kubernetes versions, each with its modules in versions/.
 // With -v, schema also says on standard error where the sources disagree.
 package main
 
@@ -50,7 +51,9 @@ const header = `# Facts about the built-in Kubernetes kinds, read off their Go t
 `
 
 func main() {
-	verbose := flag.Bool("v", false, "report disagreements between the sources")
+	verbose := flag.Bool("v", false, "schema: report disagreements between the sources")
+	seed := flag.Int64("seed", 1, "samples: what the random ones follow from")
+	rounds := flag.Int("rounds", 1, "samples: random ones of each kind")
 	flag.Parse()
 	registerKinds()
 	out := bufio.NewWriter(os.Stdout)
@@ -62,8 +65,10 @@ func main() {
 		err = writeProtobuf(out, false)
 	case "protobuf-one":
 		err = writeProtobuf(out, true)
+	case "samples":
+		err = writeSamples(out, *seed, *rounds)
 	default:
-		err = fmt.Errorf("say what to write: schema or protobuf, not %q", what)
+		err = fmt.Errorf("say what to write: schema, protobuf or samples, not %q", what)
 	}
 	if err == nil {
 		err = out.Flush()

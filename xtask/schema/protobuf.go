@@ -20,15 +20,15 @@ const protobufHeader = `# The protobuf form of the built-in Kubernetes types, re
 # number and one meaning in all of them. Modules:
 %s#
 # message NAME [or]      field lines follow; "or" when JSON has one of the fields in place of the whole: the one with
-#                        the highest number that is there
+#                        the highest number that is there; with none of them false or [] if field 1 is of that
+#                        form, else null
 # kind KIND VERSION...   the message above is this top-level kind in these apiVersions; * for all of them
 # NUMBER NAME TYPE       a field and its JSON name; ! when JSON has it even if it is zero
 # NUMBER ^ TYPE          a message whose fields JSON has beside those of the outer one
 #
-# A TYPE is string bytes bool int32 int64 number, or a message with a JSON form of its own: time microtime duration
+# A TYPE is string bytes bool int32 int64 number, or a message with a JSON form of its own: time microtime
 # quantity intstr, json (JSON text in field 1); or the name of a message. *T is a Go pointer: its zero is not the
-# same as its absence. []T is repeated, {}T a map with string keys, ~T a message that holds only repeated T in its
-# field 1, which JSON shows as a list.
+# same as its absence. []T is repeated, {}T a map with string keys.
 `
 
 // message is the protobuf form of one Go type.
@@ -94,7 +94,7 @@ func protobufMessages() []*message {
 	}
 	var list []*message
 	for _, t := range reachable(kinds) {
-		if t.Kind() != reflect.Struct || !isMessage(t) || special(t) == "any" && !isOr(t) {
+		if !isMessage(t) || special(t) == "any" && !isOr(t) {
 			continue
 		}
 		m := &message{name: messageName(t), or: isOr(t), kinds: map[string][]string{}, fields: map[int]string{}}
@@ -104,6 +104,11 @@ func protobufMessages() []*message {
 				apiVersions = []string{"*"}
 			}
 			m.kinds[kind] = apiVersions
+		}
+		if t.Kind() == reflect.Slice {
+			m.fields[1] = "items! []" + protobufType(t.Elem())
+			list = append(list, m)
+			continue
 		}
 		for i := range t.NumField() {
 			f := t.Field(i)
@@ -162,7 +167,7 @@ func protobufType(t reflect.Type) string {
 		return "{}" + protobufType(t.Elem())
 	case reflect.Slice:
 		if isMessage(t) {
-			return "~" + protobufType(t.Elem())
+			return messageName(t)
 		}
 		return "[]" + protobufType(t.Elem())
 	case reflect.Struct:
@@ -174,9 +179,22 @@ func protobufType(t reflect.Type) string {
 
 func messageName(t reflect.Type) string { return short(openAPIPackage(t)) + "." + t.Name() }
 
-// isOr is about types that have several JSON forms and a field for each in protobuf.
+// isOr is about types whose JSON is that of one of their protobuf fields: those that have several forms and a field
+// for each, and lists that are messages.
 func isOr(t reflect.Type) bool {
-	return special(t) == "any" && t.NumField() > 1 && strings.Contains(t.Name(), "Or")
+	if t.Kind() == reflect.Slice {
+		return isMessage(t)
+	}
+	if special(t) != "any" {
+		return false
+	}
+	fields := 0
+	for i := range t.NumField() {
+		if protobufNumber(t.Field(i)) != "-" {
+			fields++
+		}
+	}
+	return fields > 1
 }
 
 func writeMessages(out *bufio.Writer, messages []*message) {
