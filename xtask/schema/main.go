@@ -1,11 +1,15 @@
-// Command schema writes the table of facts about the built-in Kubernetes kinds that kube-testserver embeds.
+// Command schema writes the tables of facts about the built-in Kubernetes kinds: their JSON and how it is merged, for
+// kube-testserver, and their protobuf, for kube-wire.
 //
 // It asks the Go types themselves (by reflection), the markers in their source, and the schema that
-// client-go carries for server-side apply; nothing is typed in by hand. Run it from this directory:
+// client-go carries for server-side apply; nothing is typed in by hand. `cargo xtask schema` runs it:
 //
-//	go run . > ../../crates/kube-testserver/data/schema.txt
+//	go run . schema > ../../crates/kube-testserver/data/schema.txt
+//	go run . protobuf > ../../crates/kube-wire/data/protobuf.txt
+//	go run . samples > ../../crates/kube-wire/tests/proto/samples.gz
 //
-// With -v it also says on standard error where the sources disagree.
+// The samples are objects that the tests of kube-wire decode. The protobuf table is about several Kubernetes versions, each with its modules in versions/.
+// With -v, schema also says on standard error where the sources disagree.
 package main
 
 import (
@@ -47,34 +51,58 @@ const header = `# Facts about the built-in Kubernetes kinds, read off their Go t
 `
 
 func main() {
-	verbose := flag.Bool("v", false, "report disagreements between the sources")
+	verbose := flag.Bool("v", false, "schema: report disagreements between the sources")
+	seed := flag.Int64("seed", 1, "samples: what the random ones follow from")
+	rounds := flag.Int("rounds", 1, "samples: random ones of each kind")
 	flag.Parse()
+	registerKinds()
+	out := bufio.NewWriter(os.Stdout)
+	var err error
+	switch what := flag.Arg(0); what {
+	case "schema":
+		err = writeSchema(out, *verbose)
+	case "protobuf":
+		err = writeProtobuf(out, false)
+	case "protobuf-one":
+		err = writeProtobuf(out, true)
+	case "samples":
+		err = writeSamples(out, *seed, *rounds)
+	default:
+		err = fmt.Errorf("say what to write: schema, protobuf or samples, not %q", what)
+	}
+	if err == nil {
+		err = out.Flush()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "schema:", err)
+		os.Exit(1)
+	}
+}
 
+func registerKinds() {
 	utilruntime.Must(admissionv1.AddToScheme(scheme.Scheme))
 	utilruntime.Must(apidiscoveryv2.AddToScheme(scheme.Scheme))
 	utilruntime.Must(apiextensionsv1.AddToScheme(scheme.Scheme))
 	utilruntime.Must(apiregistrationv1.AddToScheme(scheme.Scheme))
 	utilruntime.Must(metav1.AddMetaToScheme(scheme.Scheme))
 
+}
+
+func writeSchema(out *bufio.Writer, verbose bool) error {
 	kinds := rootKinds()
 	types := reachable(kinds)
 	facts, err := readFacts(types)
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "schema:", err)
-		os.Exit(1)
+		return err
 	}
-	out := bufio.NewWriter(os.Stdout)
 	writer := &table{facts: facts, kinds: kinds}
 	writer.write(out, types)
-	if err := out.Flush(); err != nil {
-		fmt.Fprintln(os.Stderr, "schema:", err)
-		os.Exit(1)
-	}
-	if *verbose {
+	if verbose {
 		for _, note := range writer.notes {
 			fmt.Fprintln(os.Stderr, note)
 		}
 	}
+	return nil
 }
 
 // rootKinds lists the apiVersions of every registered kind by Go type and kind name.

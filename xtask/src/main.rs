@@ -28,9 +28,9 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
-    /// Make the table of built-in types anew from the Kubernetes API module (needs Go)
+    /// Make the tables of built-in types anew from the Kubernetes API modules (needs Go)
     Schema {
-        /// Change nothing; fail if the table is not up to date
+        /// Change nothing; fail if a table is not up to date
         #[arg(long)]
         check: bool,
     },
@@ -85,23 +85,25 @@ fn bench(mut arguments: Vec<String>) -> Result<(), Failed> {
     step::run(&Step::cargo("bench", &all))
 }
 
-/// Where the table of built-in types is, from the workspace's root.
-const TABLE: &str = "crates/kube-testserver/data/schema.txt";
+/// The tables of built-in types: what `xtask/schema` calls each, and where it is, from the workspace's root.
+const TABLES: [(&str, &str); 2] =
+    [("schema", "crates/kube-testserver/data/schema.txt"), ("protobuf", "crates/kube-wire/data/protobuf.txt")];
 
 fn schema(check: bool) -> Result<(), Failed> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
-    let fresh =
-        step::output(&Step::new("read the types", "go", &["run", "."]).inside(&root.join("xtask/schema")))?;
-    let path = root.join(TABLE);
-    let old = std::fs::read(&path).unwrap_or_default();
-    if old == fresh {
-        step::say("the table is up to date");
-        return Ok(());
+    for (name, file) in TABLES {
+        let read = Step::new("read the types", "go", &["run", ".", name]).inside(&root.join("xtask/schema"));
+        let fresh = step::output(&read)?;
+        let path = root.join(file);
+        if std::fs::read(&path).unwrap_or_default() == fresh {
+            step::say(&format!("{file} is up to date"));
+        } else if check {
+            return Err(Failed::new(format!("{file} is not up to date; run `cargo xtask schema`")));
+        } else {
+            std::fs::write(&path, fresh)
+                .map_err(|error| Failed::new(format!("cannot write {file}: {error}")))?;
+            step::say(&format!("{file} written"));
+        }
     }
-    if check {
-        return Err(Failed::new(format!("{TABLE} is not up to date; run `cargo xtask schema`")));
-    }
-    std::fs::write(&path, fresh).map_err(|error| Failed::new(format!("cannot write {TABLE}: {error}")))?;
-    step::say(&format!("{TABLE} written"));
     Ok(())
 }

@@ -63,6 +63,9 @@ impl<'de> Deserialize<'de> for WatchStatus {
     }
 }
 
+/// The annotation of the bookmark behind the initial events.
+pub(crate) const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
+
 /// A frame that is not an event.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -238,6 +241,7 @@ struct BookmarkMeta {
 
 #[derive(Deserialize)]
 struct BookmarkAnnotations {
+    // INITIAL_EVENTS_END, which an attribute cannot name.
     #[serde(rename = "k8s.io/initial-events-end", default)]
     initial_events_end: Option<String>,
 }

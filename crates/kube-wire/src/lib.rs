@@ -27,19 +27,26 @@
 //! Input is hostile until it is decoded: every piece, every response and every nesting has a [limit](Limits), and
 //! what breaks one is an error value.
 
+mod encoding;
 mod event;
 mod items;
 mod limits;
 mod members;
 mod meta;
 mod object;
+mod proto;
 mod scan;
 mod watch;
 
+pub use encoding::{Encoding, Frames, Items};
 pub use event::{Event, EventError, WatchStatus, decode_event};
 pub use items::{ListItems, ListMeta};
 pub use limits::{Limits, WireError};
 pub use members::{split_event, strip_managed_fields};
 pub use meta::{ObjectKey, peek_key};
-pub use object::{DecodeError, DecodeOptions, decode_object};
+pub use object::{DecodeError, DecodeOptions, decode_object, strip_managed_fields};
+pub use proto::{
+    ProtoEnvelope, ProtoFrames, ProtoListItems, ProtoMessage, ProtoMetadata, decode_event_proto,
+    decode_object_proto, peek_key_proto, strip_managed_fields_proto,
+};
 pub use watch::WatchFrames;

@@ -69,13 +69,23 @@ pub enum WireError {
         /// What was expected.
         missing: &'static str,
     },
-    /// The bytes are not JSON, or not a list.
+    /// The bytes are not a list, or not even JSON or protobuf.
     #[error("the response is not a Kubernetes list: {why} at byte {at}")]
     NotAList {
         /// What is wrong.
         why: &'static str,
         /// Where, counted from the beginning of the response.
         at: u64,
+    },
+    /// The list is one of another kind.
+    #[error("the response is \"{kind}\" of \"{api_version}\", not a list of {expected}")]
+    OtherKind {
+        /// What it says it is.
+        kind: String,
+        /// What it says its version is.
+        api_version: String,
+        /// What the items should be.
+        expected: &'static str,
     },
     /// The metadata of a list cannot be read.
     #[error("the metadata of the list cannot be read: {why}")]

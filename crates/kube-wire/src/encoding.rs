@@ -1,0 +1,199 @@
+//! JSON or protobuf: the same steps for both, so that whoever asks a server can take what it answers.
+
+use bytes::Bytes;
+use serde::de::DeserializeOwned;
+
+use crate::event::{Event, EventError, decode_event};
+use crate::items::{ListItems, ListMeta};
+use crate::limits::{Limits, WireError};
+use crate::meta::{ObjectKey, peek_key};
+use crate::object::{DecodeError, DecodeOptions, decode_object, strip_managed_fields};
+use crate::proto::{
+    ProtoFrames, ProtoListItems, ProtoMessage, decode_event_proto, decode_object_proto, peek_key_proto,
+    strip_managed_fields_proto,
+};
+use crate::watch::WatchFrames;
+
+const JSON: &str = "application/json";
+const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
+
+/// How the objects of one kind are written.
+///
+/// Ask for the [best](Self::best_for) encoding of a kind with [`accept`](Self::accept), and go on with the one that the
+/// [answer](Self::of_answer) has: servers may answer in JSON whoever takes both.
+///
+/// ```
+/// use kube_wire::Encoding;
+///
+/// let encoding = Encoding::best_for("apps", "v1", "Deployment");
+/// assert_eq!(encoding.accept(), "application/vnd.kubernetes.protobuf, application/json");
+/// assert_eq!(encoding.of_answer("application/json"), Encoding::Json);
+/// assert_eq!(encoding.of_answer("application/vnd.kubernetes.protobuf;stream=watch"), encoding);
+///
+/// // Custom resources are only to be had as JSON.
+/// assert_eq!(Encoding::best_for("example.com", "v1", "Widget"), Encoding::Json);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encoding {
+    /// Text, for every kind.
+    Json,
+    /// Bytes, for the built-in kind that this is about.
+    Protobuf(ProtoMessage),
+}
+
+impl Encoding {
+    /// Protobuf for built-in kinds, JSON for all others.
+    pub fn best_for(group: &str, version: &str, kind: &str) -> Self {
+        ProtoMessage::of(group, version, kind).map_or(Self::Json, Self::Protobuf)
+    }
+
+    /// What to ask for in the `Accept` header of a get, list or watch.
+    pub fn accept(self) -> &'static str {
+        match self {
+            Self::Json => JSON,
+            Self::Protobuf(_) => "application/vnd.kubernetes.protobuf, application/json",
+        }
+    }
+
+    /// What an answer with this content type is written in.
+    pub fn of_answer(self, content_type: &str) -> Self {
+        let media_type = content_type.split(';').next().unwrap_or_default().trim();
+        match self {
+            Self::Protobuf(_) if media_type.eq_ignore_ascii_case(PROTOBUF) => self,
+            // What is neither is JSON at best; if not, the error says so.
+            _ => Self::Json,
+        }
+    }
+
+    /// Cuts a watch into frames.
+    pub fn frames(self, limits: Limits) -> Frames {
+        match self {
+            Self::Json => Frames::Json(WatchFrames::new(limits)),
+            Self::Protobuf(_) => Frames::Protobuf(ProtoFrames::new(limits)),
+        }
+    }
+
+    /// Cuts a list into items.
+    pub fn items(self, limits: Limits) -> Items {
+        match self {
+            Self::Json => Items::Json(ListItems::new(limits)),
+            Self::Protobuf(message) => Items::Protobuf(ProtoListItems::new(limits, message)),
+        }
+    }
+
+    /// Decodes one frame of a watch.
+    pub fn decode_event<K: DeserializeOwned>(
+        self,
+        frame: &[u8],
+        options: DecodeOptions,
+    ) -> Result<Event<K>, EventError> {
+        match self {
+            Self::Json => decode_event(frame, options),
+            Self::Protobuf(message) => decode_event_proto(frame, message, options),
+        }
+    }
+
+    /// Decodes one item of a list, or what was kept of one.
+    pub fn decode_object<K: DeserializeOwned>(
+        self,
+        object: &[u8],
+        options: DecodeOptions,
+    ) -> Result<K, DecodeError> {
+        match self {
+            Self::Json => decode_object(object, options),
+            Self::Protobuf(message) => decode_object_proto(object, message, options),
+        }
+    }
+
+    /// Reads the key of an item without decoding the rest.
+    pub fn peek_key(self, object: &[u8]) -> Option<ObjectKey> {
+        match self {
+            Self::Json => peek_key(object),
+            Self::Protobuf(_) => peek_key_proto(object),
+        }
+    }
+
+    /// The same item without `metadata.managedFields`, to be kept as bytes.
+    pub fn strip_managed_fields(self, object: &[u8]) -> Result<Vec<u8>, DecodeError> {
+        match self {
+            Self::Json => strip_managed_fields(object),
+            Self::Protobuf(_) => strip_managed_fields_proto(object),
+        }
+    }
+}
+
+/// The bytes of a watch, cut into frames.
+///
+/// Bytes go in with [`push`](Self::push), in pieces of any size; frames come out with
+/// [`next_frame`](Self::next_frame) until there is none.
+#[derive(Debug)]
+pub enum Frames {
+    /// One document a line.
+    Json(WatchFrames),
+    /// A length before each frame.
+    Protobuf(ProtoFrames),
+}
+
+impl Frames {
+    /// Takes in bytes. Fails if they are part of a frame that is too large; then the stream is of no use any more.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<(), WireError> {
+        match self {
+            Self::Json(frames) => frames.push(bytes),
+            Self::Protobuf(frames) => frames.push(bytes),
+        }
+    }
+
+    /// The next whole frame; none if more bytes are needed.
+    pub fn next_frame(&mut self) -> Result<Option<Bytes>, WireError> {
+        match self {
+            Self::Json(frames) => frames.next_frame(),
+            Self::Protobuf(frames) => frames.next_frame(),
+        }
+    }
+
+    /// How many bytes wait for the rest of their frame.
+    pub fn pending(&self) -> usize {
+        match self {
+            Self::Json(frames) => frames.pending(),
+            Self::Protobuf(frames) => frames.pending(),
+        }
+    }
+}
+
+/// The bytes of a list, cut into items while they arrive.
+///
+/// Bytes go in with [`push`](Self::push); items come out with [`next_item`](Self::next_item) until there is none;
+/// what the list says about itself comes at the end, from [`finish`](Self::finish).
+#[derive(Debug)]
+pub enum Items {
+    /// A document with many items.
+    Json(ListItems),
+    /// A message with many items in an envelope.
+    Protobuf(ProtoListItems),
+}
+
+impl Items {
+    /// Takes in bytes. Fails if there have been more than a list may have.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<(), WireError> {
+        match self {
+            Self::Json(items) => items.push(bytes),
+            Self::Protobuf(items) => items.push(bytes),
+        }
+    }
+
+    /// The next whole item; none if more bytes are needed or the list is at its end.
+    pub fn next_item(&mut self) -> Result<Option<Bytes>, WireError> {
+        match self {
+            Self::Json(items) => items.next_item(),
+            Self::Protobuf(items) => items.next_item(),
+        }
+    }
+
+    /// What the list said about itself; an error if it is not whole.
+    pub fn finish(self) -> Result<ListMeta, WireError> {
+        match self {
+            Self::Json(items) => items.finish(),
+            Self::Protobuf(items) => items.finish(),
+        }
+    }
+}

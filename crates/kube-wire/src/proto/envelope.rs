@@ -1,0 +1,114 @@
+//! What is around an object when it travels: four bytes, and a message that says what it carries.
+
+use super::error::ProtoError;
+use super::wire::{Reader, put_bytes};
+use crate::object::DecodeError;
+
+/// What every Kubernetes protobuf body starts with.
+pub(super) const MAGIC: &[u8; 4] = b"k8s\0";
+
+/// The numbers of the envelope's fields.
+pub(super) const TYPE: u32 = 1;
+pub(super) const RAW: u32 = 2;
+pub(super) const CONTENT_ENCODING: u32 = 3;
+const CONTENT_TYPE: u32 = 4;
+
+/// The envelope of an object: what it is, and the bytes of its message.
+///
+/// ```
+/// use kube_wire::ProtoEnvelope;
+///
+/// let bytes = ProtoEnvelope { api_version: "v1", kind: "Pod", object: b"" }.to_bytes();
+/// let envelope = ProtoEnvelope::read(&bytes)?;
+/// assert_eq!((envelope.api_version, envelope.kind), ("v1", "Pod"));
+/// # Ok::<(), kube_wire::DecodeError>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProtoEnvelope<'a> {
+    /// For example `apps/v1`; empty if it does not say.
+    pub api_version: &'a str,
+    /// For example `Deployment`; empty if it does not say.
+    pub kind: &'a str,
+    /// The object's message.
+    pub object: &'a [u8],
+}
+
+impl<'a> ProtoEnvelope<'a> {
+    /// Opens an envelope.
+    pub fn read(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let wrong = |why: &str| Err(DecodeError { key: None, why: why.to_owned() });
+        if bytes.is_empty() {
+            return wrong("empty data");
+        }
+        let Some(body) = bytes.strip_prefix(MAGIC) else {
+            let [a, b, c, d] = MAGIC;
+            return wrong(&format!(
+                "provided data does not appear to be a protobuf message, expected prefix [{a} {b} {c} {d}]"
+            ));
+        };
+        if body.is_empty() {
+            return wrong("empty body");
+        }
+        Self::read_body(body).map_err(|error| DecodeError { key: None, why: error.to_string() })
+    }
+
+    /// Puts an object into its envelope.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(self.object.len() + self.kind.len() + self.api_version.len() + 32);
+        self.write_head(&mut out);
+        put_bytes(RAW, self.object, &mut out);
+        Self::write_tail(&mut out);
+        out
+    }
+
+    fn read_body(body: &'a [u8]) -> Result<Self, ProtoError> {
+        let mut envelope = Self::default();
+        let mut reader = Reader::new(body);
+        while let Some((tag, raw)) = reader.field()? {
+            match tag.number() {
+                TYPE => envelope.read_type(raw.bytes_of(tag, "typeMeta")?)?,
+                RAW => envelope.object = raw.bytes_of(tag, "raw")?,
+                CONTENT_ENCODING => not_encoded(raw.bytes_of(tag, "contentEncoding")?)?,
+                // The media type is that of the envelope.
+                _ => {}
+            }
+        }
+        Ok(envelope)
+    }
+
+    /// Reads what the object is.
+    pub(super) fn read_type(&mut self, bytes: &'a [u8]) -> Result<(), ProtoError> {
+        let mut reader = Reader::new(bytes);
+        while let Some((tag, raw)) = reader.field()? {
+            match tag.number() {
+                1 => self.api_version = raw.text_of(tag, "apiVersion")?,
+                2 => self.kind = raw.text_of(tag, "kind")?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes what is before the object.
+    fn write_head(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(MAGIC);
+        let mut types = Vec::with_capacity(self.api_version.len() + self.kind.len() + 8);
+        put_bytes(1, self.api_version.as_bytes(), &mut types);
+        put_bytes(2, self.kind.as_bytes(), &mut types);
+        put_bytes(TYPE, &types, out);
+    }
+
+    /// Writes what is behind the object.
+    fn write_tail(out: &mut Vec<u8>) {
+        put_bytes(CONTENT_ENCODING, b"", out);
+        put_bytes(CONTENT_TYPE, b"", out);
+    }
+}
+
+/// Makes sure that an object is not compressed or the like, which nobody does.
+pub(super) fn not_encoded(encoding: &[u8]) -> Result<(), ProtoError> {
+    if encoding.is_empty() {
+        return Ok(());
+    }
+    Err(serde::de::Error::custom(format_args!("unknown content encoding {}", encoding.escape_ascii())))
+}

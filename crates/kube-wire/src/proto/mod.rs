@@ -1,0 +1,39 @@
+//! Kubernetes protobuf: bytes to objects and back, by one table of facts about the built-in types.
+//!
+//! No decoder is generated for any type. The [table](table) says which number is which field, and a
+//! [deserializer](value) walks the bytes with it and drives the `Deserialize` that types have for JSON. So whatever can
+//! be decoded from JSON can be decoded from protobuf: the types of every k8s-openapi version, structs with only the
+//! fields that somebody wants, untyped values.
+//!
+//! The two forms differ in more than notation, and types see JSON's:
+//!
+//! - Protobuf has the zero value of every field that is not behind a pointer in Go; JSON leaves most of them out.
+//! - Structs that are inlined in Go are messages of their own in protobuf, and flat in JSON.
+//! - Times, quantities, ports that may be names, and embedded JSON are messages; in JSON they are text or numbers.
+
+mod envelope;
+mod error;
+mod event;
+mod fields;
+mod frames;
+mod items;
+mod meta;
+mod object;
+mod order;
+mod runs;
+mod special;
+mod table;
+mod value;
+mod wire;
+
+pub use envelope::ProtoEnvelope;
+pub use event::decode_event_proto;
+pub use frames::ProtoFrames;
+pub use items::ProtoListItems;
+pub use meta::{ProtoMetadata, peek_key_proto, strip_managed_fields_proto};
+pub use object::decode_object_proto;
+pub use table::ProtoMessage;
+
+/// How deep messages may nest. A deep CustomResourceDefinition has three messages for each level of its schema;
+/// nothing else comes near.
+const MAX_DEPTH: u32 = 100;

@@ -1,0 +1,153 @@
+//! One object from its bytes.
+
+use serde::de::value::{BorrowedStrDeserializer, MapAccessDeserializer};
+use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, MapAccess, Visitor};
+use serde::forward_to_deserialize_any;
+
+use super::error::ProtoError;
+use super::fields::Fields;
+use super::meta::peek_key_proto;
+use super::order::put_in_order;
+use super::table::{Field, ProtoMessage, Table};
+use super::value::Context;
+use super::wire::Raw;
+use crate::object::{DecodeError, DecodeOptions};
+
+/// Decodes one object from its protobuf message, without an envelope around it: an item of a list, or what was kept of
+/// one.
+///
+/// The result is what [`decode_object`](crate::decode_object) makes of the JSON that a server sends for the same
+/// item. What the type does not name is passed over unread.
+pub fn decode_object_proto<K: DeserializeOwned>(
+    object: &[u8],
+    message: ProtoMessage,
+    options: DecodeOptions,
+) -> Result<K, DecodeError> {
+    decode_typed(object, message, None, options)
+}
+
+/// Decodes one object; `types` are its `apiVersion` and `kind`, if it has to have them.
+pub(super) fn decode_typed<K: DeserializeOwned>(
+    object: &[u8],
+    message: ProtoMessage,
+    types: Option<(&str, &str)>,
+    options: DecodeOptions,
+) -> Result<K, DecodeError> {
+    let context = Context::new(Table::get());
+    match K::deserialize(Object { context: &context, message, object, types, options }) {
+        Ok(decoded) if !context.is_disordered() => Ok(decoded),
+        Err(error) if !context.is_disordered() => Err(about(object, &error)),
+        _ => decode_disordered(object, message, types, options),
+    }
+}
+
+/// Decodes an object whose fields come in another order than encoders write them.
+#[cold]
+fn decode_disordered<K: DeserializeOwned>(
+    object: &[u8],
+    message: ProtoMessage,
+    types: Option<(&str, &str)>,
+    options: DecodeOptions,
+) -> Result<K, DecodeError> {
+    let ordered = put_in_order(object, message).map_err(|error| about(object, &error))?;
+    let context = Context::new(Table::get());
+    K::deserialize(Object { context: &context, message, object: &ordered, types, options })
+        .map_err(|error| about(&ordered, &error))
+}
+
+/// An error with the name of the object that it is about.
+#[cold]
+fn about(object: &[u8], error: &ProtoError) -> DecodeError {
+    DecodeError { key: peek_key_proto(object).map(Box::new), why: error.to_string() }
+}
+
+/// A whole object as serde's deserializer.
+#[derive(Clone, Copy)]
+struct Object<'a, 'de> {
+    context: &'a Context,
+    message: ProtoMessage,
+    object: &'de [u8],
+    types: Option<(&'de str, &'de str)>,
+    options: DecodeOptions,
+}
+
+impl<'a, 'de> Object<'a, 'de> {
+    fn fields(self) -> Result<ObjectFields<'a, 'de>, ProtoError> {
+        let fields = Fields::new(self.context, self.message.message(), self.object, 0)?;
+        let (api_version, kind) = self.types.unzip();
+        Ok(ObjectFields { fields, types: [kind, api_version], lean: !self.options.keep_managed_fields })
+    }
+}
+
+impl<'de> Deserializer<'de> for Object<'_, 'de> {
+    type Error = ProtoError;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ProtoError> {
+        visitor.visit_map(&mut self.fields()?)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ProtoError> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, ProtoError> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, ProtoError> {
+        MapAccessDeserializer::new(&mut self.fields()?).deserialize_enum(name, variants, visitor)
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ProtoError> {
+        visitor.visit_unit()
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq
+        tuple tuple_struct map struct identifier
+    }
+}
+
+/// The fields of an object: its type, if it is known, and then those of its message.
+struct ObjectFields<'a, 'de> {
+    fields: Fields<'a, 'de>,
+    /// `kind` and `apiVersion`, until they have been handed out.
+    types: [Option<&'de str>; 2],
+    /// `metadata` is shown without `managedFields`.
+    lean: bool,
+}
+
+/// The fields that are not in the message, in the order of [`ObjectFields::types`].
+static TYPES: [Field; 2] = [Field::string("kind"), Field::string("apiVersion")];
+
+impl<'de> MapAccess<'de> for ObjectFields<'_, 'de> {
+    type Error = ProtoError;
+
+    fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, ProtoError> {
+        for (place, field) in self.types.iter_mut().zip(&TYPES) {
+            if let Some(text) = place.take() {
+                self.fields.slot_mut().set(field, Raw { number: 0, bytes: text.as_bytes() });
+                return seed.deserialize(BorrowedStrDeserializer::new(field.name)).map(Some);
+            }
+        }
+        let Some(field) = self.fields.advance()? else { return Ok(None) };
+        if self.lean {
+            let slot = self.fields.slot_mut();
+            slot.field = slot.context.table.lean(field);
+        }
+        seed.deserialize(BorrowedStrDeserializer::new(field.name)).map(Some)
+    }
+
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, ProtoError> {
+        self.fields.next_value_seed(seed)
+    }
+}
