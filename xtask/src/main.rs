@@ -86,8 +86,10 @@ fn bench(mut arguments: Vec<String>) -> Result<(), Failed> {
 }
 
 /// The tables of built-in types: what `xtask/schema` calls each, and where it is, from the workspace's root.
-const TABLES: [(&str, &str); 2] =
-    [("schema", "crates/kube-testserver/data/schema.txt"), ("protobuf", "crates/kube-wire/data/protobuf.txt")];
+const TABLES: [(&str, &str); 2] = [
+    ("schema", "crates/kube-testserver/data/schema.txt"),
+    ("protobuf", "crates/kube-wire/data/protobuf.txt"),
+];
 
 fn schema(check: bool) -> Result<(), Failed> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));

@@ -6,11 +6,12 @@ use serde::de::DeserializeOwned;
 use crate::event::{Event, EventError, decode_event};
 use crate::items::{ListItems, ListMeta};
 use crate::limits::{Limits, WireError};
+use crate::members::{split_event, strip_managed_fields};
 use crate::meta::{ObjectKey, peek_key};
-use crate::object::{DecodeError, DecodeOptions, decode_object, strip_managed_fields};
+use crate::object::{DecodeError, DecodeOptions, decode_object};
 use crate::proto::{
     ProtoFrames, ProtoListItems, ProtoMessage, decode_event_proto, decode_object_proto, peek_key_proto,
-    strip_managed_fields_proto,
+    split_event_proto, strip_managed_fields_proto,
 };
 use crate::watch::WatchFrames;
 
@@ -93,6 +94,14 @@ impl Encoding {
         }
     }
 
+    /// The type of an event and its object, without decoding it; none if the frame is not a whole event.
+    pub fn split_event(self, frame: &[u8]) -> Option<(&str, &[u8])> {
+        match self {
+            Self::Json => split_event(frame),
+            Self::Protobuf(_) => split_event_proto(frame),
+        }
+    }
+
     /// Decodes one item of a list, or what was kept of one.
     pub fn decode_object<K: DeserializeOwned>(
         self,
@@ -116,7 +125,7 @@ impl Encoding {
     /// The same item without `metadata.managedFields`, to be kept as bytes.
     pub fn strip_managed_fields(self, object: &[u8]) -> Result<Vec<u8>, DecodeError> {
         match self {
-            Self::Json => strip_managed_fields(object),
+            Self::Json => Ok(strip_managed_fields(object)),
             Self::Protobuf(_) => strip_managed_fields_proto(object),
         }
     }

@@ -44,9 +44,9 @@ pub use items::{ListItems, ListMeta};
 pub use limits::{Limits, WireError};
 pub use members::{split_event, strip_managed_fields};
 pub use meta::{ObjectKey, peek_key};
-pub use object::{DecodeError, DecodeOptions, decode_object, strip_managed_fields};
+pub use object::{DecodeError, DecodeOptions, decode_object};
 pub use proto::{
     ProtoEnvelope, ProtoFrames, ProtoListItems, ProtoMessage, ProtoMetadata, decode_event_proto,
-    decode_object_proto, peek_key_proto, strip_managed_fields_proto,
+    decode_object_proto, peek_key_proto, split_event_proto, strip_managed_fields_proto,
 };
 pub use watch::WatchFrames;

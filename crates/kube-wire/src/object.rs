@@ -6,7 +6,6 @@ use std::fmt;
 use serde::de::value::CowStrDeserializer;
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, forward_to_deserialize_any};
-use serde_json::value::RawValue;
 
 use crate::meta::{ObjectKey, peek_key};
 
@@ -62,65 +61,6 @@ pub fn decode_object<K: DeserializeOwned>(object: &[u8], options: DecodeOptions)
     decoded
         .and_then(|value| json.end().map(|()| value))
         .map_err(|error| DecodeError { key: peek_key(object).map(Box::new), why: error.to_string() })
-}
-
-/// The same object without `metadata.managedFields`, to be kept as text. Nothing else is changed but for the space
-/// around the fields of the object and of its metadata.
-pub fn strip_managed_fields(object: &[u8]) -> Result<Vec<u8>, DecodeError> {
-    let mut out = Vec::with_capacity(object.len());
-    let mut json = serde_json::Deserializer::from_slice(object);
-    Copied { place: Place::Object, out: &mut out }
-        .deserialize(&mut json)
-        .and_then(|()| json.end())
-        .map_err(|error| DecodeError { key: peek_key(object).map(Box::new), why: error.to_string() })?;
-    out.shrink_to_fit();
-    Ok(out)
-}
-
-/// Copies an object without what is skipped in it.
-struct Copied<'a> {
-    place: Place,
-    out: &'a mut Vec<u8>,
-}
-
-impl<'de> DeserializeSeed<'de> for Copied<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Copied<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object with metadata")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let Self { place, out } = self;
-        let mut separator = b'{';
-        while let Some(Key(key)) = map.next_key()? {
-            if place.skips(&key) {
-                map.next_value::<IgnoredAny>()?;
-                continue;
-            }
-            out.push(separator);
-            separator = b',';
-            serde_json::to_writer(&mut *out, &key).map_err(serde::de::Error::custom)?;
-            out.push(b':');
-            match place.below(&key) {
-                Some(place) => map.next_value_seed(Copied { place, out: &mut *out })?,
-                None => out.extend_from_slice(map.next_value::<&RawValue>()?.get().as_bytes()),
-            }
-        }
-        if separator == b'{' {
-            out.push(separator);
-        }
-        out.push(b'}');
-        Ok(())
-    }
 }
 
 /// Where in an object the decoder is.
@@ -346,19 +286,6 @@ mod tests {
         let mut expected: Value = serde_json::from_str(OBJECT).unwrap();
         expected["metadata"].as_object_mut().unwrap().remove("managedFields");
         assert_eq!(decoded, expected);
-    }
-
-    #[test]
-    fn managed_fields_are_stripped_from_the_text() {
-        let stripped = strip_managed_fields(OBJECT.as_bytes()).unwrap();
-        let expected = OBJECT.replace(r#""managedFields":[{"fieldsV1":{"f:x":{}}}],"#, "");
-        assert_eq!(String::from_utf8(stripped).unwrap(), expected);
-        for same in [r#"{"a\nb":[1, {}],"metadata":{}}"#, "{}"] {
-            assert_eq!(strip_managed_fields(same.as_bytes()).unwrap(), same.as_bytes());
-        }
-        for wrong in ["", "[]", "{", r#"{"metadata":5}"#, "{} x"] {
-            assert!(strip_managed_fields(wrong.as_bytes()).is_err(), "{wrong}");
-        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -11,15 +12,18 @@ use http_body_util::{BodyExt, Limited};
 use kube_client::Client;
 use kube_client::client::Body;
 use kube_core::Resource;
-use kube_wire::{DecodeOptions, Limits};
+use kube_wire::{DecodeOptions, Encoding, Limits};
 use serde::de::DeserializeOwned;
 
-use super::stream::{list_stream, watch_stream};
+use super::stream::{Reading, list_stream, watch_stream};
 use super::{ListStream, ListWatch, Scope, SourceError, Want, WatchStream};
 use crate::reflector::{ListRequest, WatchRequest};
 
 /// How much of an error's body is read.
 const MAX_ERROR_BYTES: usize = 64 << 10;
+
+/// The server does not have the encoding that was asked for.
+const NOT_ACCEPTABLE: u16 = 406;
 
 /// What may be changed about requests: what is selected, and parameters that this library knows nothing of.
 ///
@@ -57,6 +61,9 @@ pub struct KubeSource<K> {
     path: String,
     /// The kind is the metadata of another one.
     metadata_only: bool,
+    encoding: Encoding,
+    /// The server has refused to answer in that encoding.
+    json_only: AtomicBool,
     tweak: Tweak,
     options: DecodeOptions,
     limits: Limits,
@@ -106,6 +113,13 @@ impl<K: Resource> KubeSource<K> {
         self
     }
 
+    /// Asks for JSON, also where the server has something better.
+    #[must_use]
+    pub fn json(mut self) -> Self {
+        self.encoding = Encoding::Json;
+        self
+    }
+
     /// Keeps `metadata.managedFields`, which are left out by default.
     #[must_use]
     pub fn keep_managed_fields(mut self, keep: bool) -> Self {
@@ -132,6 +146,11 @@ impl<K: Resource> KubeSource<K> {
             scope,
             path: K::url_path(kind, namespace),
             metadata_only: K::metadata_api(),
+            encoding: match K::metadata_api() {
+                true => Encoding::best_for("meta.k8s.io", "v1", "PartialObjectMetadata"),
+                false => Encoding::best_for(&K::group(kind), &K::version(kind), &K::kind(kind)),
+            },
+            json_only: AtomicBool::new(false),
             tweak: Tweak::default(),
             options: DecodeOptions::default(),
             limits: Limits::default(),
@@ -185,13 +204,25 @@ impl<K> KubeSource<K> {
         format!("{}?{}", self.path, query.finish())
     }
 
-    async fn get(&self, uri: String, watch: bool) -> Result<Response<Body>, SourceError> {
-        let accept = match (self.metadata_only, watch) {
-            (false, _) => "application/json",
-            (true, false) => "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
-            (true, true) => "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+    /// Asks in the best encoding, and in JSON if the server does not have it; returns what it answered in.
+    async fn get(&self, uri: &str, watch: bool) -> Result<(Body, Reading), SourceError> {
+        let encoding = if self.json_only.load(Ordering::Relaxed) { Encoding::Json } else { self.encoding };
+        let response = match self.send(uri, watch, encoding).await {
+            Err(error) if error.code == NOT_ACCEPTABLE && encoding != Encoding::Json => {
+                self.json_only.store(true, Ordering::Relaxed);
+                self.send(uri, watch, Encoding::Json).await?
+            }
+            answer => answer?,
         };
-        let mut request = Request::get(uri).header(header::ACCEPT, accept);
+        let content_type = response.headers().get(header::CONTENT_TYPE);
+        let content_type = content_type.and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let encoding = encoding.of_answer(content_type);
+        let reading = Reading { encoding, limits: self.limits, options: self.options };
+        Ok((response.into_body(), reading))
+    }
+
+    async fn send(&self, uri: &str, watch: bool, encoding: Encoding) -> Result<Response<Body>, SourceError> {
+        let mut request = Request::get(uri).header(header::ACCEPT, self.accept(watch, encoding));
         if watch {
             // A compressed watch would wait for its compressor.
             request = request.header(header::ACCEPT_ENCODING, "identity");
@@ -208,6 +239,17 @@ impl<K> KubeSource<K> {
         let body = body.map(http_body_util::Collected::to_bytes).unwrap_or_default();
         Err(SourceError::status(code, retry_after, &body))
     }
+
+    /// What to ask for.
+    fn accept(&self, watch: bool, encoding: Encoding) -> String {
+        if !self.metadata_only {
+            return encoding.accept().to_owned();
+        }
+        let form = if watch { "PartialObjectMetadata" } else { "PartialObjectMetadataList" };
+        let each = encoding.accept().split(", ");
+        let each: Vec<String> = each.map(|kind| format!("{kind};as={form};g=meta.k8s.io;v=v1")).collect();
+        each.join(", ")
+    }
 }
 
 impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ListWatch<K> for KubeSource<K> {
@@ -221,8 +263,8 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ListWatch<K> for Ku
         want: &'a Arc<Want<K>>,
     ) -> BoxFuture<'a, Result<ListStream<K>, SourceError>> {
         async move {
-            let response = self.get(self.list_uri(request), false).await?;
-            Ok(list_stream(response.into_body(), self.limits, self.options, want))
+            let (body, reading) = self.get(&self.list_uri(request), false).await?;
+            Ok(list_stream(body, reading, want))
         }
         .boxed()
     }
@@ -233,8 +275,8 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ListWatch<K> for Ku
         want: &'a Arc<Want<K>>,
     ) -> BoxFuture<'a, Result<WatchStream<K>, SourceError>> {
         async move {
-            let response = self.get(self.watch_uri(request), true).await?;
-            Ok(watch_stream(response.into_body(), self.limits, self.options, want, request.initial_events))
+            let (body, reading) = self.get(&self.watch_uri(request), true).await?;
+            Ok(watch_stream(body, reading, want, request.initial_events))
         }
         .boxed()
     }

@@ -6,62 +6,65 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use bytes::Bytes;
 use kube_client::client::Body;
 use kube_core::Resource;
-use kube_wire::{
-    DecodeError, DecodeOptions, Event, EventError, Limits, ListItems, WatchFrames, WireError, decode_event,
-    decode_object, peek_key, split_event, strip_managed_fields,
-};
+use kube_wire::{DecodeError, DecodeOptions, Encoding, Event, EventError, Frames, Items, Limits, WireError};
 use serde::de::DeserializeOwned;
 
 use super::pipeline::{Cut, pipeline};
 use super::{ListPart, ListStream, SourceError, Want, WatchPart, WatchStream};
 use crate::object::{Codec, Object};
 
+/// How the pieces of an answer are read.
+#[derive(Clone, Copy)]
+pub(super) struct Reading {
+    pub(super) encoding: Encoding,
+    pub(super) limits: Limits,
+    pub(super) options: DecodeOptions,
+}
+
 /// A list, item by item.
-pub(super) fn list_stream<K>(
-    body: Body,
-    limits: Limits,
-    options: DecodeOptions,
-    want: &Arc<Want<K>>,
-) -> ListStream<K>
+pub(super) fn list_stream<K>(body: Body, reading: Reading, want: &Arc<Want<K>>) -> ListStream<K>
 where
     K: Resource + DeserializeOwned + Send + Sync + 'static,
 {
-    let maker = Maker { want: Arc::clone(want), options };
+    let Reading { encoding, limits, options } = reading;
+    let maker = Maker { want: Arc::clone(want), encoding, options };
     let decode = move |item: Bytes| {
-        if let Some(object) = maker.want.known(|| peek_key(&item)) {
+        if let Some(object) = maker.want.known(|| encoding.peek_key(&item)) {
             return Ok(ListPart::Item(object));
         }
-        let object = decode_object(&item, options).and_then(|object| maker.make(object, Some(&item)));
+        let object =
+            encoding.decode_object(&item, options).and_then(|object| maker.make(object, Some(&item)));
         Ok(object.map_or_else(ListPart::Undecodable, ListPart::Item))
     };
-    pipeline(body, ListItems::new(limits), decode)
+    pipeline(body, encoding.items(limits), decode)
 }
 
 /// A watch, event by event; `initial` if it begins with what is there.
 pub(super) fn watch_stream<K>(
     body: Body,
-    limits: Limits,
-    options: DecodeOptions,
+    reading: Reading,
     want: &Arc<Want<K>>,
     initial: bool,
 ) -> WatchStream<K>
 where
     K: Resource + DeserializeOwned + Send + Sync + 'static,
 {
-    let maker = Maker { want: Arc::clone(want), options };
+    let Reading { encoding, limits, options } = reading;
+    let maker = Maker { want: Arc::clone(want), encoding, options };
     let initial = AtomicBool::new(initial);
     let decode = move |frame: Bytes| {
-        let object = || split_event(&frame).map(|(_, object)| object);
+        let object = || encoding.split_event(&frame).map(|(_, object)| object);
         // Much of what is there may be known; what comes later is new.
         let known = || {
-            split_event(&frame).filter(|(kind, _)| *kind == "ADDED").and_then(|(_, object)| peek_key(object))
+            let (kind, object) = encoding.split_event(&frame)?;
+            if kind == "ADDED" { encoding.peek_key(object) } else { None }
         };
         if initial.load(Ordering::Relaxed)
             && let Some(object) = maker.want.known(known)
         {
             return Ok(WatchPart::Event(Event::Added(object)));
         }
-        match decode_event(&frame, options) {
+        match encoding.decode_event(&frame, options) {
             Ok(event) => {
                 if matches!(event, Event::Bookmark { initial_events_end: true, .. }) {
                     initial.store(false, Ordering::Relaxed);
@@ -72,29 +75,33 @@ where
             Err(error) => Err(SourceError::garbled(error)),
         }
     };
-    pipeline(body, WatchFrames::new(limits), decode)
+    pipeline(body, encoding.frames(limits), decode)
 }
 
 /// Makes handles of what was decoded.
 struct Maker<K> {
     want: Arc<Want<K>>,
+    encoding: Encoding,
     options: DecodeOptions,
 }
 
 impl<K: Resource + DeserializeOwned + Send + Sync + 'static> Maker<K> {
-    /// A handle to an object, and the text that it was decoded from, if that is known.
-    fn make(&self, object: K, text: Option<&[u8]>) -> Result<Object<K>, DecodeError> {
+    /// A handle to an object, and the bytes that it was decoded from, if they are known.
+    fn make(&self, object: K, bytes: Option<&[u8]>) -> Result<Object<K>, DecodeError> {
         if object.meta().name.as_deref().unwrap_or("").is_empty() {
             return Err(DecodeError { key: None, why: "it has no name".to_owned() });
         }
-        let options = self.options;
+        let (encoding, options) = (self.encoding, self.options);
         let packed = || {
-            let text = text?;
-            let kept = if options.keep_managed_fields { text.to_vec() } else { strip_managed_fields(text) };
+            let bytes = bytes?;
+            let kept = match options.keep_managed_fields {
+                true => bytes.to_vec(),
+                false => encoding.strip_managed_fields(bytes).ok()?,
+            };
             Some(kept.into_boxed_slice())
         };
-        let codec = |warm| Codec::new(move |text: &[u8]| decode_object(text, options), warm);
-        self.want.take_bytes(object, packed, codec)
+        let codec = |warm| Codec::new(move |bytes: &[u8]| encoding.decode_object(bytes, options), warm);
+        self.want.take_bytes(object, encoding, packed, codec)
     }
 }
 
@@ -121,9 +128,9 @@ pub(crate) fn taken<K: Resource>(
     }
 }
 
-impl<K: Send + 'static> Cut<ListPart<K>> for ListItems {
+impl<K: Send + 'static> Cut<ListPart<K>> for Items {
     fn push(&mut self, bytes: &[u8]) -> Result<(), WireError> {
-        ListItems::push(self, bytes)
+        Items::push(self, bytes)
     }
 
     fn next_piece(&mut self) -> Result<Option<Bytes>, WireError> {
@@ -135,7 +142,7 @@ impl<K: Send + 'static> Cut<ListPart<K>> for ListItems {
     }
 
     fn finish(self) -> Result<Option<ListPart<K>>, WireError> {
-        let meta = ListItems::finish(self)?;
+        let meta = Items::finish(self)?;
         // A table has rows, and no items: taken for a list, it would say that there is nothing.
         if meta.kind == "Table" && meta.api_version.starts_with("meta.k8s.io/") {
             return Err(WireError::BadListMeta { why: "it is a table for people, not a list".to_owned() });
@@ -144,9 +151,9 @@ impl<K: Send + 'static> Cut<ListPart<K>> for ListItems {
     }
 }
 
-impl<K: Send + 'static> Cut<WatchPart<K>> for WatchFrames {
+impl<K: Send + 'static> Cut<WatchPart<K>> for Frames {
     fn push(&mut self, bytes: &[u8]) -> Result<(), WireError> {
-        WatchFrames::push(self, bytes)
+        Frames::push(self, bytes)
     }
 
     fn next_piece(&mut self) -> Result<Option<Bytes>, WireError> {
@@ -187,19 +194,22 @@ mod tests {
     #[tokio::test]
     async fn a_table_is_not_an_empty_list_nor_an_object() {
         let table = r#"{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"5"},"columnDefinitions":[],"rows":[{"cells":["a"]}]}"#;
-        let (limits, options) = (Limits::default(), DecodeOptions::default());
+        let reading = Reading {
+            encoding: Encoding::Json,
+            limits: Limits::default(),
+            options: DecodeOptions::default(),
+        };
         let body = || Body::from(table.as_bytes().to_vec());
-        let error = last_of(list_stream::<ConfigMap>(body(), limits, options, &want())).await.unwrap_err();
+        let error = last_of(list_stream::<ConfigMap>(body(), reading, &want())).await.unwrap_err();
         assert!(error.garbled && error.message.contains("table"), "{error}");
         let list = table.replace("meta.k8s.io/v1", "example.com/v1");
-        let end =
-            last_of(list_stream::<ConfigMap>(Body::from(list.into_bytes()), limits, options, &want())).await;
+        let end = last_of(list_stream::<ConfigMap>(Body::from(list.into_bytes()), reading, &want())).await;
         assert!(matches!(end, Ok(ListPart::End(_))), "somebody else's kind of that name: {end:?}");
         let event = format!("{{\"type\":\"ADDED\",\"object\":{table}}}\n");
         let body = || Body::from(event.clone().into_bytes());
-        let part = last_of(watch_stream::<ConfigMap>(body(), limits, options, &want(), false)).await;
+        let part = last_of(watch_stream::<ConfigMap>(body(), reading, &want(), false)).await;
         assert!(matches!(part, Ok(WatchPart::Undecodable { .. })), "{part:?}");
-        let part = last_of(watch_stream::<DynamicObject>(body(), limits, options, &want(), false)).await;
+        let part = last_of(watch_stream::<DynamicObject>(body(), reading, &want(), false)).await;
         assert!(matches!(part, Ok(WatchPart::Undecodable { .. })), "whatever the type takes: {part:?}");
     }
 }

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
 
 use kube_core::Resource;
-use kube_wire::{DecodeError, ObjectKey};
+use kube_wire::{DecodeError, Encoding, ObjectKey};
 
 use crate::fanout::panic_message;
 use crate::object::{Codec, Object, Residency, Warm};
@@ -30,13 +30,19 @@ pub struct Want<K> {
     residency: Residency,
     transform: Option<Transform<K>>,
     known: Option<Box<dyn Known<K>>>,
-    codec: OnceLock<Arc<Codec<K>>>,
+    /// One for JSON and one for protobuf: a server may answer in either.
+    codecs: [OnceLock<Arc<Codec<K>>>; 2],
 }
 
 impl<K: Resource + 'static> Want<K> {
     /// Objects as they come, decoded.
     pub fn new() -> Self {
-        Self { residency: Residency::Decoded, transform: None, known: None, codec: OnceLock::new() }
+        Self {
+            residency: Residency::Decoded,
+            transform: None,
+            known: None,
+            codecs: [const { OnceLock::new() }; 2],
+        }
     }
 
     /// How objects are to rest. Objects that are changed by a [transform](Self::transform) rest decoded: the bytes are
@@ -76,16 +82,21 @@ impl<K: Resource + 'static> Want<K> {
     pub(crate) fn take_bytes(
         &self,
         object: K,
+        encoding: Encoding,
         bytes: impl FnOnce() -> Option<Box<[u8]>>,
         codec: impl FnOnce(Option<Warm<K>>) -> Codec<K>,
     ) -> Result<Object<K>, DecodeError> {
         let warm = match self.residency {
             Residency::Packed => None,
             Residency::Adaptive { warm_bytes } => Some(warm_bytes),
-            _ => return self.take(object),
+            Residency::Decoded => return self.take(object),
         };
-        let (None, Some(bytes)) = (&self.transform, bytes()) else { return self.take(object) };
-        let codec = self.codec.get_or_init(|| Arc::new(codec(warm.map(Warm::new))));
+        if self.transform.is_some() {
+            return self.take(object);
+        }
+        let Some(bytes) = bytes() else { return self.take(object) };
+        let slot = usize::from(encoding != Encoding::Json);
+        let codec = self.codecs[slot].get_or_init(|| Arc::new(codec(warm.map(Warm::new))));
         Ok(Object::packed(object, bytes, codec))
     }
 

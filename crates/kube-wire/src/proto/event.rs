@@ -37,6 +37,12 @@ pub fn decode_event_proto<K: DeserializeOwned>(
     decoded.map_err(|error| EventError::Object { event: event.to_owned(), error })
 }
 
+/// The type of an event and its object, as they stand in a frame; none if the frame is not a whole event.
+pub fn split_event_proto(frame: &[u8]) -> Option<(&str, &[u8])> {
+    let (event, object) = open(frame).ok()?;
+    Some((event, ProtoEnvelope::read(object).ok()?.object))
+}
+
 /// The type of an event and the envelope of its object.
 fn open(frame: &[u8]) -> Result<(&str, &[u8]), ProtoError> {
     let (mut event, mut object): (&str, Option<&[u8]>) = ("", None);

@@ -27,7 +27,7 @@ mod value;
 mod wire;
 
 pub use envelope::ProtoEnvelope;
-pub use event::decode_event_proto;
+pub use event::{decode_event_proto, split_event_proto};
 pub use frames::ProtoFrames;
 pub use items::ProtoListItems;
 pub use meta::{ProtoMetadata, peek_key_proto, strip_managed_fields_proto};
