@@ -55,6 +55,9 @@ func run(arguments []string) error {
 	if err := os.MkdirAll(options.dir, 0o700); err != nil {
 		return err
 	}
+	if options.temporary {
+		defer os.RemoveAll(options.dir)
+	}
 	keys, err := openPKI(options.pki)
 	if err != nil {
 		return fmt.Errorf("cannot make keys in %s: %w", options.pki, err)

@@ -30,6 +30,7 @@ type options struct {
 	inflight      int
 	controllers   []string
 	stopWithStdin bool
+	temporary     bool
 	// What follows -- on the command line: flags for kube-apiserver as they are.
 	extra []string
 }
@@ -53,6 +54,7 @@ func parse(arguments []string) (*options, error) {
 	flags.IntVar(&o.inflight, "max-requests-inflight", 0, "How many reading requests may be under way; 0 for as many as kube-apiserver likes.")
 	flags.StringSliceVar(&o.controllers, "controllers", nil, "Also run kube-controller-manager, with these controllers: '*', '*,-namespace-controller'.")
 	flags.BoolVar(&o.stopWithStdin, "stop-with-stdin", false, "Stop when stdin is closed.")
+	flags.BoolVar(&o.temporary, "temporary", false, "Remove --dir when the server has stopped in good order.")
 	flags.Usage = func() {
 		fmt.Fprintln(os.Stderr, "Usage: apiserver --dir DIR [flags] [-- flags of kube-apiserver]")
 		fmt.Fprint(os.Stderr, flags.FlagUsages())
