@@ -42,7 +42,7 @@ func main() {
 	}
 }
 
-func run(arguments []string) error {
+func run(arguments []string) (failure error) {
 	options, err := parse(arguments)
 	if errors.Is(err, errHelp) {
 		return nil
@@ -56,7 +56,11 @@ func run(arguments []string) error {
 		return err
 	}
 	if options.temporary {
-		defer os.RemoveAll(options.dir)
+		defer func() {
+			if failure == nil {
+				failure = os.RemoveAll(options.dir)
+			}
+		}()
 	}
 	keys, err := openPKI(options.pki)
 	if err != nil {

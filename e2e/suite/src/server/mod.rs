@@ -28,7 +28,8 @@ static TURNS: Semaphore = Semaphore::const_new(MAX_SERVERS);
 
 /// A real kube-apiserver on loopback.
 ///
-/// Dropped, it is killed, and its folder is removed. A test process that dies takes its servers with it.
+/// Dropped, it is killed, and its folder is removed. One that is never dropped, or whose test process dies, stops when
+/// the process ends, and removes its folder itself.
 #[derive(Debug)]
 pub struct RealServer {
     // Dropped in this order: first the process, then its files.
@@ -48,12 +49,6 @@ impl RealServer {
         let turn = TURNS.acquire().await.ok();
         let server = Self::start_at(options, Place::default()).await?;
         Ok(Self { _turn: turn, ..server })
-    }
-
-    /// Starts a server that nobody will drop, for all tests of a process: it stops when the process ends, and then
-    /// removes its files itself.
-    pub async fn start_for_all(options: Options) -> Result<Self, ServerError> {
-        Self::start(options.leaves_nothing()).await
     }
 
     async fn start_at(options: Options, place: Place) -> Result<Self, ServerError> {

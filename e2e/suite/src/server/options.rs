@@ -1,7 +1,5 @@
 //! How a server is to be.
 
-use super::folder;
-
 /// How a server is to be; the default is a kube-apiserver with its defaults, in which every known user may do
 /// everything.
 #[derive(Clone, Debug, Default)]
@@ -62,11 +60,6 @@ impl Options {
     pub fn flag(mut self, flag: impl Into<String>) -> Self {
         self.flags.push(flag.into());
         self
-    }
-
-    /// The server removes its files when it stops in good order.
-    pub(super) fn leaves_nothing(self) -> Self {
-        if folder::kept() { self } else { self.with("--temporary") }
     }
 
     fn with(mut self, argument: impl Into<String>) -> Self {

@@ -10,7 +10,7 @@ use kube_informer_e2e_locate::Sources;
 use serde::Deserialize;
 use tokio::sync::oneshot;
 
-use super::{Options, ServerError};
+use super::{Options, ServerError, folder};
 
 /// Says which program to run; if it is not set, it is the one that `cargo xtask e2e-server` built.
 const PROGRAM_VARIABLE: &str = "KUBE_INFORMER_E2E_SERVER";
@@ -95,7 +95,8 @@ impl Process {
             .append(true)
             .open(&log)
             .map_err(|error| ServerError::Folder { folder: folder.to_owned(), error })?;
-        let ours = ["--stop-with-stdin".to_owned(), format!("--dir={}", folder.display())];
+        let temporary = format!("--temporary={}", !folder::kept());
+        let ours = ["--stop-with-stdin".to_owned(), temporary, format!("--dir={}", folder.display())];
         let arguments =
             options.command_line(ours.into_iter().chain(place.arguments.iter().cloned()).collect());
         let mut child = Command::new(&program)

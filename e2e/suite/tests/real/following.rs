@@ -8,9 +8,11 @@ use kube_core::Selector;
 use kube_informer::fanout::Event;
 use kube_informer::source::KubeSource;
 use kube_informer::{SharedInformer, SharedInformerFactory};
-use kube_informer_e2e::{Options, RealServer, in_store, skip};
+use kube_informer_e2e::{Options, in_store, skip};
 
-use crate::{PATIENCE, caught_up, config_map, create, delete, namespace, quick, replace, shared, synced};
+use crate::{
+    PATIENCE, caught_up, config_map, create, delete, namespace, quick, replace, shared, start, synced,
+};
 
 /// What a listener hears next, in words.
 async fn hear(events: &mut (impl StreamExt<Item = Event<ConfigMap>> + Unpin)) -> String {
@@ -131,7 +133,7 @@ async fn a_server_that_has_no_list_in_memory_is_followed_by_pages() {
 /// Follows 20 objects with pages of 7 on a server that sends no initial events, and counts how it was asked.
 async fn follow_by_lists(options: Options, pages: usize) {
     let options = options.feature_gates("WatchList=false").audit_log();
-    let server = RealServer::start(options).await.unwrap();
+    let server = start(options).await;
     let client = server.client().await.unwrap();
     let configs: Api<ConfigMap> = Api::default_namespaced(client.clone());
     for number in 0..20 {

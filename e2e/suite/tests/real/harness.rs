@@ -19,7 +19,7 @@ async fn a_server_keeps_its_data_and_its_users_over_a_restart_and_leaves_nothing
     if skip() {
         return;
     }
-    let mut server = RealServer::start(Options::new().token("secret", "bob")).await.unwrap();
+    let mut server = crate::start(Options::new().token("secret", "bob")).await;
     let (url, folder) = (server.url().to_owned(), server.log().parent().unwrap().to_owned());
     let configs = Api::default_namespaced(server.client().await.unwrap());
     crate::create(&configs, "kept", "1").await;

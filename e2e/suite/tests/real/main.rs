@@ -32,7 +32,12 @@ const TOKEN: &str = "token-of-alice";
 async fn shared() -> &'static RealServer {
     static SERVER: OnceCell<RealServer> = OnceCell::const_new();
     let options = Options::new().rbac().token(TOKEN, "alice");
-    SERVER.get_or_init(async || RealServer::start_for_all(options).await.unwrap()).await
+    SERVER.get_or_init(|| start(options)).await
+}
+
+async fn start(options: Options) -> RealServer {
+    // In its own words: they say what to do.
+    RealServer::start(options).await.unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Short waits, so that tests are short; otherwise the defaults.

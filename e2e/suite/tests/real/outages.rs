@@ -12,7 +12,7 @@ use kube_informer::source::{KubeSource, SourceError};
 use kube_informer_e2e::{Options, Proxy, RealServer, skip};
 use parking_lot::Mutex;
 
-use crate::{caught_up, create, delete, namespace, quick, replace, shared, synced, trouble, until};
+use crate::{caught_up, create, delete, namespace, quick, replace, shared, start, synced, trouble, until};
 
 /// What went wrong while an informer followed.
 type Errors = Arc<Mutex<Vec<SourceError>>>;
@@ -42,7 +42,7 @@ fn expired(errors: &Errors) -> bool {
 
 /// A server with a few objects.
 async fn own(options: Options) -> (RealServer, Api<ConfigMap>) {
-    let server = RealServer::start(options).await.unwrap();
+    let server = start(options).await;
     let configs = Api::default_namespaced(server.client().await.unwrap());
     for name in ["changes", "goes", "stays"] {
         create(&configs, name, "1").await;
