@@ -12,7 +12,7 @@
 //! # }
 //! ```
 //!
-//! The program is built by `cargo xtask e2e-server`. Tests that find none [skip](skip), unless
+//! The program is built by `cargo xtask e2e-server`. Tests that find none [`skip`], unless
 //! `KUBE_INFORMER_REQUIRE_E2E=1` is set. `KUBE_INFORMER_E2E_KEEP=1` keeps the folders of servers, with their logs.
 
 mod compare;
