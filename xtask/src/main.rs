@@ -1,7 +1,8 @@
-//! The project's own commands: `cargo xtask test`, `bench`, `schema`, `deny`.
+//! The project's own commands: `cargo xtask test`, `bench`, `e2e-server`, `schema`, `deny`.
 
 #[cfg(test)]
 mod conformance;
+mod e2e;
 mod step;
 
 use std::path::Path;
@@ -20,13 +21,20 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Check everything: format, clippy without warnings, all tests, doc tests, docs without warnings
+    /// Check everything: format, clippy without warnings, all tests, doc tests, docs without warnings,
+    /// and the suite on a real API server where Go is installed
     Test,
     /// Measure: prints the figures that the README quotes
     Bench {
         /// What `bench` takes, for example `--quick`
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
+    },
+    /// Build the real API server that tests run against, unless it has been built (needs Go)
+    E2eServer {
+        /// Build it in any case
+        #[arg(long)]
+        force: bool,
     },
     /// Make the tables of built-in types anew from the Kubernetes API modules (needs Go)
     Schema {
@@ -42,6 +50,7 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Test => test(),
         Command::Bench { arguments } => bench(arguments),
+        Command::E2eServer { force } => e2e::server(force),
         Command::Schema { check } => schema(check),
         Command::Deny => step::run(&deny()),
     };
@@ -55,10 +64,12 @@ fn main() -> ExitCode {
 }
 
 fn test() -> Result<(), Failed> {
+    let real = e2e::suite()?;
     let mut steps = vec![
         Step::cargo("format", &["fmt", "--all", "--check"]),
         Step::cargo("clippy", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]),
-        Step::cargo("tests and doc tests", &["test", "--workspace"]),
+        // What needs a real server comes last.
+        Step::cargo("tests and doc tests", &["test", "--workspace"]).env("KUBE_INFORMER_E2E", "skip"),
         Step::cargo("docs", &["doc", "--workspace", "--no-deps", "--quiet"])
             .env("RUSTDOCFLAGS", "-D warnings"),
         Step::cargo("the benchmark runs", &["run", "--quiet", "--package", "bench", "--", "--quick"]),
@@ -68,7 +79,10 @@ fn test() -> Result<(), Failed> {
     } else {
         step::say("licences, bans and versions are not checked: cargo-deny is not installed");
     }
-    step::run_all(&steps)
+    steps.extend(real.steps);
+    step::run_all(&steps)?;
+    step::say(&real.summary);
+    Ok(())
 }
 
 fn deny() -> Step {

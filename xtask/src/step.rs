@@ -1,5 +1,6 @@
 //! One command after the other, with a line before each and a summary at the end.
 
+use std::fmt;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -25,6 +26,12 @@ impl Failed {
     }
 }
 
+impl fmt::Display for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
 impl Step {
     pub(crate) fn new(name: &'static str, program: &str, arguments: &[&str]) -> Self {
         let arguments = arguments.iter().map(|&argument| argument.to_owned()).collect();
@@ -35,6 +42,13 @@ impl Step {
     pub(crate) fn cargo(name: &'static str, arguments: &[&str]) -> Self {
         let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
         Self::new(name, &cargo, arguments)
+    }
+
+    /// Another of these commands.
+    pub(crate) fn this(name: &'static str, arguments: &[&str]) -> Result<Self, Failed> {
+        let this = std::env::current_exe();
+        let this = this.map_err(|error| Failed(format!("{name}: cannot find this program: {error}")))?;
+        Ok(Self::new(name, &this.to_string_lossy(), arguments))
     }
 
     pub(crate) fn env(mut self, key: &'static str, value: &'static str) -> Self {
@@ -106,12 +120,18 @@ pub(crate) fn output(step: &Step) -> Result<Vec<u8>, Failed> {
     if output.status.success() { Ok(output.stdout) } else { Err(Failed(format!("{} failed", step.name))) }
 }
 
+/// What one step prints, if it can be run and succeeds; complaints are dropped.
+pub(crate) fn quiet_output(step: &Step) -> Option<String> {
+    let output = step.command().stderr(Stdio::null()).output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
 pub(crate) fn say(line: &str) {
     let _ = writeln!(std::io::stdout(), "{line}");
 }
 
 pub(crate) fn complain(failed: &Failed) {
-    let _ = writeln!(std::io::stderr(), "error: {}", failed.0);
+    let _ = writeln!(std::io::stderr(), "error: {failed}");
 }
 
 fn bold(text: &str) -> String {

@@ -1,0 +1,199 @@
+//! A copy follows a server that has bad days: killed, cut off, forgetful, replaced.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube_client::Client;
+use kube_client::api::Api;
+use kube_informer::SharedInformer;
+use kube_informer::reflector::{Config, Failure};
+use kube_informer::source::{KubeSource, SourceError};
+use kube_informer_e2e::{Options, Proxy, RealServer, skip};
+use parking_lot::Mutex;
+
+use crate::{caught_up, create, delete, namespace, quick, replace, shared, start, synced, trouble, until};
+
+/// What went wrong while an informer followed.
+type Errors = Arc<Mutex<Vec<SourceError>>>;
+
+/// An informer of the default namespace that goes through a proxy.
+async fn through(proxy: &Proxy, server: &RealServer) -> (SharedInformer<ConfigMap>, Errors) {
+    let mut config = server.config_at(&proxy.url()).await.unwrap();
+    // While a server restarts, a frozen connection is waited for, however long that takes.
+    config.connect_timeout = None;
+    follow(Client::try_from(config).unwrap(), "default", quick())
+}
+
+fn follow(client: Client, namespace: &str, config: Config) -> (SharedInformer<ConfigMap>, Errors) {
+    let errors = Errors::default();
+    let log = Arc::clone(&errors);
+    let informer = SharedInformer::builder(KubeSource::namespaced(client, namespace, &()))
+        .config(config)
+        .on_error(move |error| log.lock().push(error.clone()))
+        .build();
+    informer.start();
+    (informer, errors)
+}
+
+fn expired(errors: &Errors) -> bool {
+    errors.lock().iter().any(|error| error.failure == Failure::Expired && error.code == 410)
+}
+
+/// A server with a few objects.
+async fn own(options: Options) -> (RealServer, Api<ConfigMap>) {
+    let server = start(options).await;
+    let configs = Api::default_namespaced(server.client().await.unwrap());
+    for name in ["changes", "goes", "stays"] {
+        create(&configs, name, "1").await;
+    }
+    (server, configs)
+}
+
+/// Changes a bit of everything.
+async fn change(configs: &Api<ConfigMap>) {
+    replace(configs, "changes", "2").await;
+    delete(configs, "goes").await;
+    create(configs, "comes", "1").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_killed_server_that_comes_back_is_followed_from_where_it_was() {
+    if skip() {
+        return;
+    }
+    let (mut server, configs) = own(Options::new()).await;
+    let (informer, errors) = follow(server.client().await.unwrap(), "default", quick());
+    synced(&informer).await;
+    server.kill();
+    until(&informer, "the outage is in the status", |status| trouble(status) == Some(0)).await;
+    assert_eq!(informer.store().list().len(), 3, "the copy is kept meanwhile");
+    server.restart().await.unwrap();
+    change(&configs).await;
+    caught_up(&informer, &configs).await;
+    until(&informer, "the trouble is over", |status| status.trouble.is_none()).await;
+    assert!(!expired(&errors), "nothing was forgotten: {:?}", errors.lock());
+    informer.shutdown().await;
+    server.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn changes_while_the_connection_is_cut_are_caught_up_with_after_a_restart() {
+    if skip() {
+        return;
+    }
+    let (mut server, configs) = own(Options::new()).await;
+    let proxy = Proxy::start(server.address()).await.unwrap();
+    let (informer, _) = through(&proxy, &server).await;
+    synced(&informer).await;
+    proxy.freeze();
+    proxy.cut();
+    server.restart().await.unwrap();
+    change(&configs).await;
+    proxy.thaw();
+    caught_up(&informer, &configs).await;
+    informer.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restarted_server_that_has_forgotten_answers_410_and_is_listed_anew() {
+    if skip() {
+        return;
+    }
+    let (mut server, configs) = own(Options::new()).await;
+    let proxy = Proxy::start(server.address()).await.unwrap();
+    let (informer, errors) = through(&proxy, &server).await;
+    synced(&informer).await;
+    proxy.freeze();
+    proxy.cut();
+    change(&configs).await;
+    server.compact().await.unwrap();
+    server.restart().await.unwrap();
+    // The watch cache begins with the present.
+    create(&configs, "last", "1").await;
+    proxy.thaw();
+    caught_up(&informer, &configs).await;
+    assert!(expired(&errors), "{:?}", errors.lock());
+    assert_eq!(informer.status().lists, 2);
+    informer.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_without_a_watch_cache_answers_410_after_compaction_and_is_listed_anew() {
+    if skip() {
+        return;
+    }
+    let (server, configs) = own(Options::new().without_watch_cache()).await;
+    let proxy = Proxy::start(server.address()).await.unwrap();
+    let (informer, errors) = through(&proxy, &server).await;
+    synced(&informer).await;
+    proxy.freeze();
+    proxy.cut();
+    change(&configs).await;
+    server.compact().await.unwrap();
+    proxy.thaw();
+    caught_up(&informer, &configs).await;
+    assert!(expired(&errors), "{:?}", errors.lock());
+    assert_eq!(informer.status().lists, 2);
+    informer.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_that_says_nothing_any_more_is_noticed() {
+    if skip() {
+        return;
+    }
+    let server = shared().await;
+    let configs = namespace(&server.client().await.unwrap(), "silence").await;
+    let proxy = Proxy::start(server.address()).await.unwrap();
+    let mut config = quick();
+    config.silence = Duration::from_secs(2);
+    let (informer, _) = follow(server.client_at(&proxy.url()).await.unwrap(), "silence", config);
+    synced(&informer).await;
+    let before = proxy.connections();
+    proxy.forget_open();
+    create(&configs, "unheard", "1").await;
+    caught_up(&informer, &configs).await;
+    assert!(proxy.connections() > before, "it came over a new connection");
+    informer.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_network_that_is_gone_is_in_the_status_until_it_is_back() {
+    if skip() {
+        return;
+    }
+    let server = shared().await;
+    let configs = namespace(&server.client().await.unwrap(), "network").await;
+    let proxy = Proxy::start(server.address()).await.unwrap();
+    let mut config = quick();
+    config.silence = Duration::from_secs(1);
+    let (informer, _) = follow(server.client_at(&proxy.url()).await.unwrap(), "network", config);
+    synced(&informer).await;
+    proxy.freeze();
+    create(&configs, "unheard", "1").await;
+    until(&informer, "the outage is in the status", |status| status.trouble.is_some()).await;
+    proxy.thaw();
+    caught_up(&informer, &configs).await;
+    until(&informer, "the trouble is over", |status| status.trouble.is_none()).await;
+    informer.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_informer_moves_to_another_server_of_the_same_cluster() {
+    if skip() {
+        return;
+    }
+    let (first, configs) = own(Options::new()).await;
+    let mut second = first.second_on_same_etcd(Options::new()).await.unwrap();
+    let proxy = Proxy::start(second.address()).await.unwrap();
+    let (informer, errors) = through(&proxy, &second).await;
+    synced(&informer).await;
+    proxy.retarget(first.address());
+    second.kill();
+    change(&configs).await;
+    caught_up(&informer, &configs).await;
+    assert!(!expired(&errors), "the first has the whole history: {:?}", errors.lock());
+    assert_eq!(informer.status().lists, 1, "{:?}", errors.lock());
+    informer.shutdown().await;
+}

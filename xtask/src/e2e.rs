@@ -1,0 +1,140 @@
+//! The real API server for tests: built once, kept in a cache.
+
+use std::path::{Path, PathBuf};
+
+use kube_informer_e2e_locate::{LocateError, Sources};
+
+use crate::step::{self, Failed, Step};
+
+/// Builds the server, unless it has been built before.
+pub(crate) fn server(force: bool) -> Result<(), Failed> {
+    let sources = sources()?;
+    let go = usable_go(&sources)?;
+    let binary = sources.binary(&go).map_err(failed)?;
+    if force || !binary.is_file() {
+        step::say(&format!(
+            "building kube-apiserver {} with {go}; the first time takes about five minutes and downloads a lot …",
+            sources.kubernetes()
+        ));
+        build(&sources, &binary)?;
+    }
+    step::say(&format!("the real API server is {}", binary.display()));
+    Ok(())
+}
+
+/// Where the suite runs: the steps that run it on a real server, and what is to be said of it.
+pub(crate) struct Suite {
+    pub(crate) steps: Vec<Step>,
+    pub(crate) summary: String,
+}
+
+/// Says that a run without a real server is a failure.
+const REQUIRED_VARIABLE: &str = "KUBE_INFORMER_REQUIRE_E2E";
+
+/// Runs the suite on a real server if there is one or can be; fails if there has to be one.
+pub(crate) fn suite() -> Result<Suite, Failed> {
+    let sources = sources()?;
+    let mut steps = Vec::new();
+    match usable_go(&sources) {
+        Ok(_) => steps.push(Step::this("the real API server", &["e2e-server"])?),
+        Err(why) if sources.built().is_err() => return without(&why),
+        // It has been built before, and is all that is needed.
+        Err(_) => {}
+    }
+    let arguments = ["test", "--workspace", "--test", "real"];
+    steps.push(Step::cargo("tests on a real server", &arguments).env(REQUIRED_VARIABLE, "1"));
+    let summary = format!("suite ran on: embedded server, real kube-apiserver {}", sources.kubernetes());
+    Ok(Suite { steps, summary })
+}
+
+fn without(why: &Failed) -> Result<Suite, Failed> {
+    if std::env::var_os(REQUIRED_VARIABLE).is_some_and(|set| set == "1") {
+        return Err(Failed::new(format!("tests have to run on a real kube-apiserver, but {why}")));
+    }
+    let summary = format!("suite ran on: embedded server; skipped on a real kube-apiserver: {why}");
+    Ok(Suite { steps: Vec::new(), summary })
+}
+
+fn sources() -> Result<Sources, Failed> {
+    Sources::read().map_err(failed)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "what map_err gives")]
+fn failed(error: LocateError) -> Failed {
+    Failed::new(error.to_string())
+}
+
+/// The version of the installed Go, if it can build the server.
+fn usable_go(sources: &Sources) -> Result<String, Failed> {
+    let oldest = sources.oldest_go();
+    let ask = |folder: &Path| {
+        step::quiet_output(&Step::new("the version of Go", "go", &["env", "GOVERSION"]).inside(folder))
+    };
+    // Where there is no module, every Go answers.
+    let Some(installed) = ask(&std::env::temp_dir()) else {
+        return Err(Failed::new(format!("Go is not installed; version {oldest} or newer is needed")));
+    };
+    // In the module, one that is too old fetches a newer one, or fails, or does not know that it is too old.
+    match ask(sources.folder()) {
+        Some(go) if !is_older(&go, oldest) => Ok(go),
+        _ => Err(Failed::new(format!("{installed} is installed; Go {oldest} or newer is needed"))),
+    }
+}
+
+/// Whether a version like `go1.21.3` comes before one like `1.26.0`. Versions of another form do not.
+fn is_older(go: &str, oldest: &str) -> bool {
+    let Some(go) = go.strip_prefix("go").and_then(numbers) else { return false };
+    numbers(oldest).is_some_and(|oldest| go < oldest)
+}
+
+fn numbers(version: &str) -> Option<(u32, u32, u32)> {
+    let mut parts = version.split('.').map(|part| {
+        // "26rc1" is 26 for this purpose.
+        let digits: String = part.chars().take_while(char::is_ascii_digit).collect();
+        digits.parse::<u32>().ok()
+    });
+    Some((parts.next()??, parts.next()??, parts.next().flatten().unwrap_or(0)))
+}
+
+/// Builds beside the place and then moves: whoever looks sees a whole program or none, and two builds do not clash.
+fn build(sources: &Sources, binary: &Path) -> Result<(), Failed> {
+    let folder = binary.parent().unwrap_or(binary);
+    let cannot = |error: std::io::Error| Failed::new(format!("cannot write {}: {error}", binary.display()));
+    std::fs::create_dir_all(folder).map_err(cannot)?;
+    let fresh = Fresh(folder.join(format!("building-{}", std::process::id())));
+    // What the server says it is, and what it calls itself when it is a client.
+    let version = |package: &str| format!("-X k8s.io/{package}.gitVersion=v{}", sources.kubernetes());
+    let linker = format!("-s -w {} {}", version("component-base/version"), version("client-go/pkg/version"));
+    let output = fresh.0.to_string_lossy();
+    let arguments = ["build", "-trimpath", "-buildvcs=false", "-ldflags", &linker, "-o", &output, "."];
+    let step = Step::new("the real API server", "go", &arguments)
+        .env("CGO_ENABLED", "0")
+        .env("GOWORK", "off")
+        .inside(sources.folder());
+    step::run(&step)?;
+    std::fs::rename(&fresh.0, binary).map_err(cannot)
+}
+
+/// A file that goes away unless it was moved.
+struct Fresh(PathBuf);
+
+impl Drop for Fresh {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_of_go_are_compared_as_numbers() {
+        assert!(is_older("go1.9.7", "1.26.0"));
+        assert!(is_older("go1.25", "1.26.0"));
+        assert!(!is_older("go1.26.0", "1.26.0"));
+        assert!(!is_older("go1.26.8", "1.26.0"));
+        assert!(!is_older("go1.27rc1", "1.26.0"));
+        assert!(!is_older("devel go1.28-abc", "1.26.0"));
+    }
+}
