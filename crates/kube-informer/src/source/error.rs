@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use kube_wire::{DecodeOptions, ProtoEnvelope, ProtoMessage, decode_object_proto};
 use serde::Deserialize;
 
 use crate::reflector::Failure;
@@ -47,7 +48,7 @@ impl SourceError {
 
     /// The server answered with an error: its code, the `Retry-After` header and the body.
     pub(crate) fn status(code: u16, retry_after: Option<u64>, body: &[u8]) -> Self {
-        let status: Status = serde_json::from_slice(body).unwrap_or_default();
+        let status = Status::read(body).unwrap_or_default();
         let message = if status.message.is_empty() {
             let text: String = String::from_utf8_lossy(body).trim().chars().take(200).collect();
             format!("the server answered with {code}: {text}")
@@ -92,6 +93,15 @@ struct Cause {
 }
 
 impl Status {
+    /// Reads the body of an answer, in whichever encoding it came.
+    fn read(body: &[u8]) -> Option<Self> {
+        if let Ok(envelope) = ProtoEnvelope::read(body) {
+            let message = ProtoMessage::of("", "v1", "Status").filter(|_| envelope.kind == "Status")?;
+            return decode_object_proto(envelope.object, message, DecodeOptions::default()).ok();
+        }
+        serde_json::from_slice(body).ok()
+    }
+
     fn failure(&self, code: u16, retry_after: Option<u64>) -> Failure {
         const TOO_LARGE: &str = "Too large resource version";
         let too_large = self
@@ -187,6 +197,15 @@ mod tests {
             SourceError::status(429, None, b"").failure,
             Failure::TooManyRequests { retry_after: None }
         );
+    }
+
+    #[test]
+    fn an_answer_in_protobuf_says_the_same() {
+        // A Status with reason (4) and message (3).
+        let object = b"\x1a\x11pods is forbidden\x22\x09Forbidden";
+        let body = ProtoEnvelope { api_version: "v1", kind: "Status", object }.to_bytes();
+        let error = SourceError::status(403, None, &body);
+        assert_eq!((error.to_string().as_str(), error.reason.as_str()), ("pods is forbidden", "Forbidden"));
     }
 
     #[test]
