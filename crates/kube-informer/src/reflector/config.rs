@@ -12,8 +12,9 @@ pub struct Config {
     pub initial_silence: Duration,
     /// For how long a server that could not send initial events is not asked for them again.
     pub fallback_for: Duration,
-    /// Lists always come in pages of this size. Without it, the size depends on what the server is asked:
-    /// lists at a known version come in one piece, from the server's memory.
+    /// Lists are asked for in pages of this size. Without it, the size depends on what the server is asked: lists at a
+    /// known version come in one piece, from the server's memory. A server that has a list in memory sends it whole at
+    /// version 0, whatever the size.
     pub page_size: Option<u32>,
     /// A list of which nothing arrives for so long has failed. client-go waits for ever.
     pub list_silence: Duration,
