@@ -11,7 +11,7 @@ pub(crate) struct Step {
     name: &'static str,
     program: String,
     arguments: Vec<String>,
-    environment: Vec<(&'static str, &'static str)>,
+    environment: Vec<(&'static str, String)>,
     folder: Option<PathBuf>,
 }
 
@@ -37,8 +37,8 @@ impl Step {
         Self::new(name, &cargo, arguments)
     }
 
-    pub(crate) fn env(mut self, key: &'static str, value: &'static str) -> Self {
-        self.environment.push((key, value));
+    pub(crate) fn env(mut self, key: &'static str, value: &str) -> Self {
+        self.environment.push((key, value.to_owned()));
         self
     }
 
@@ -49,7 +49,7 @@ impl Step {
 
     fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
-        command.args(&self.arguments).envs(self.environment.iter().copied());
+        command.args(&self.arguments).envs(self.environment.iter().map(|(key, value)| (key, value)));
         if let Some(folder) = &self.folder {
             command.current_dir(folder);
         }

@@ -44,7 +44,7 @@ pub use limits::{Limits, WireError};
 pub use meta::{ObjectKey, peek_key};
 pub use object::{DecodeError, DecodeOptions, decode_object, strip_managed_fields};
 pub use proto::{
-    ProtoEnvelope, ProtoFrames, ProtoListItems, ProtoMessage, ProtoMetadata, decode_event_proto,
-    decode_object_proto, peek_key_proto, strip_managed_fields_proto,
+    EncodeError, ProtoEnvelope, ProtoFrames, ProtoListItems, ProtoMessage, ProtoMetadata, decode_event_proto,
+    decode_object_proto, encode_object_proto, peek_key_proto, strip_managed_fields_proto,
 };
 pub use watch::WatchFrames;

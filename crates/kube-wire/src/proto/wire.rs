@@ -37,12 +37,6 @@ impl Tag {
         u64::from(self.0)
     }
 
-    /// Makes sure that this is the tag that a field has.
-    #[inline]
-    pub(crate) fn expect_tag(self, tag: Self, field: &'static str) -> Result<(), ProtoError> {
-        if self == tag { Ok(()) } else { Err(Cause::WrongWireType { wire: self.wire(), field }.into()) }
-    }
-
     /// Makes sure that the value of a field is written as it has to be.
     #[inline]
     pub(crate) fn expect(self, wire: u32, field: &'static str) -> Result<(), ProtoError> {
