@@ -66,8 +66,8 @@ fn test() -> Result<(), Failed> {
     } else {
         step::say("licences, bans and versions are not checked: cargo-deny is not installed");
     }
-    step::run_all(&steps)?;
-    check_with_go()
+    check_with_go()?;
+    step::run_all(&steps)
 }
 
 fn deny() -> Step {
@@ -133,15 +133,13 @@ fn check_with_go() -> Result<(), Failed> {
 /// Whether the program can be built without asking the network.
 fn has_go_modules() -> bool {
     let Ok(versions) = std::fs::read_dir(root().join(SCHEMA).join("versions")) else { return false };
-    let names = versions.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    names
-        .filter(|name| name.ends_with(".mod"))
-        .map(|name| format!("versions/{name}"))
-        .chain([String::from("go.mod")])
-        .all(|modfile| {
-            let modfile = format!("-modfile={modfile}");
-            step::works(&go("list modules", &["list", "-deps", &modfile, "."]).env("GOPROXY", "off"))
-        })
+    let modfiles = versions
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "mod"));
+    modfiles.chain([root().join(SCHEMA).join("go.mod")]).all(|modfile| {
+        let modfile = format!("-modfile={}", modfile.display());
+        step::works(&go("list modules", &["list", "-deps", &modfile, "."]).env("GOPROXY", "off"))
+    })
 }
 
 fn go(name: &'static str, arguments: &[&str]) -> Step {

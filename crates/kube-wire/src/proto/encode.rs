@@ -188,14 +188,20 @@ impl Encoder {
                     Value::Number(number) => number.to_string(),
                     value => text(value)?.to_owned(),
                 };
-                delimited(field, out, |out| Ok(put_bytes(1, quantity.as_bytes(), out)))?;
+                delimited(field, out, |out| {
+                    put_bytes(1, quantity.as_bytes(), out);
+                    Ok(())
+                })?;
             }
             Kind::IntOrString => {
                 let (is_name, number, name) = match value {
                     Value::String(name) => (1, 0, name.as_str()),
                     value => (0, int32(value)?, ""),
                 };
-                delimited(field, out, |out| Ok(put_int_or_string(is_name, number, name, out)))?;
+                delimited(field, out, |out| {
+                    put_int_or_string(is_name, number, name, out);
+                    Ok(())
+                })?;
             }
             Kind::Json => delimited(field, out, |out| {
                 if !value.is_null() {
@@ -247,12 +253,11 @@ impl Encoder {
             return Ok(());
         }
         match field.kind {
-            Kind::String => put_text(field, b"", out),
+            Kind::String | Kind::Time | Kind::MicroTime | Kind::Json => put_text(field, b"", out),
             Kind::Bool | Kind::Int32 | Kind::Int64 => put_number(field, 0, out),
             Kind::Quantity => self.value(field, &Value::from("0"), out)?,
             Kind::IntOrString => self.value(field, &Value::from(0), out)?,
             Kind::Number => self.value(field, &Value::from(0.0), out)?,
-            Kind::Time | Kind::MicroTime | Kind::Json => put_text(field, b"", out),
             Kind::Message => self.value(field, &Value::Object(Map::new()), out)?,
             // Those can be nothing in Go.
             Kind::Bytes | Kind::Or | Kind::Inline | Kind::Absent => {}
@@ -340,5 +345,73 @@ impl From<Wrong> for EncodeError {
     fn from(wrong: Wrong) -> Self {
         let path: String = wrong.path.into_iter().rev().collect();
         Self { path: path.trim_start_matches('.').to_owned(), why: wrong.why }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn encode(group: &str, version: &str, kind: &str, object: &Value) -> Result<Vec<u8>, String> {
+        let message = ProtoMessage::of(group, version, kind).unwrap();
+        encode_object_proto(object, message).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn zero_values_are_written_as_go_writes_them() {
+        let object =
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"b": "", "a": "1"}, "immutable": null});
+        let expected = b"\x0a\x10\x0a\x00\x12\x00\x1a\x00\x22\x00\x2a\x00\x32\x00\x38\x00\x42\x00\
+            \x12\x06\x0a\x01a\x12\x011\x12\x05\x0a\x01b\x12\x00";
+        assert_eq!(encode("", "v1", "ConfigMap", &object).unwrap(), expected);
+    }
+
+    #[test]
+    fn what_a_kind_cannot_hold_is_an_error_that_says_where() {
+        for (object, error) in [
+            (json!([]), "expected an object"),
+            (json!({"spek": {}}), "spek: unknown field"),
+            (json!({"metadata": {"labels": {"a": 1}}}), "metadata.labels.a: expected a string"),
+            (
+                json!({"spec": {"containers": [{}, {"image": 5}]}}),
+                "spec.containers[1].image: expected a string",
+            ),
+            (json!({"spec": {"containers": {}}}), "spec.containers: expected a list"),
+            (
+                json!({"spec": {"volumes": [{"name": "a", "emptyDri": {}}]}}),
+                "spec.volumes[0].emptyDri: unknown field",
+            ),
+            (json!({"spec": {"priority": 1_i64 << 40}}), "spec.priority: expected an integer of 32 bits"),
+            (json!({"spec": {"hostNetwork": "yes"}}), "spec.hostNetwork: expected true or false"),
+            (
+                json!({"metadata": {"creationTimestamp": "now"}}),
+                "metadata.creationTimestamp: expected a time",
+            ),
+        ] {
+            assert_eq!(encode("", "v1", "Pod", &object), Err(error.to_owned()), "{object}");
+        }
+        let secret = json!({"data": {"a": "not base64!"}});
+        assert!(encode("", "v1", "Secret", &secret).unwrap_err().starts_with("data.a: "));
+    }
+
+    #[test]
+    fn nesting_beyond_the_limit_is_an_error() {
+        let mut schema = json!({});
+        for _ in 0..200 {
+            schema = json!({"not": schema});
+        }
+        let definition = json!({"spec": {"versions": [{"schema": {"openAPIV3Schema": schema}}]}});
+        let error =
+            encode("apiextensions.k8s.io", "v1", "CustomResourceDefinition", &definition).unwrap_err();
+        assert!(error.ends_with("nested more than 100 deep"), "{error}");
+        let either =
+            json!({"spec": {"versions": [{"schema": {"openAPIV3Schema": {"additionalProperties": 5}}}]}});
+        let error = encode("apiextensions.k8s.io", "v1", "CustomResourceDefinition", &either).unwrap_err();
+        assert!(
+            error.ends_with("additionalProperties: is none of the forms that this field may have"),
+            "{error}"
+        );
     }
 }

@@ -132,7 +132,7 @@ fn follow(list: &[u8], watch: &[u8], piece: usize) -> (usize, usize) {
         loop {
             match items.next_item() {
                 Ok(Some(item)) => {
-                    listed += usize::from(encoding.decode_object::<Pod>(&item, options).is_ok())
+                    listed += usize::from(encoding.decode_object::<Pod>(&item, options).is_ok());
                 }
                 Ok(None) => break,
                 Err(_) => break 'list,
