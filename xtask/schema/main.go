@@ -22,9 +22,13 @@ import (
 	"strings"
 
 	admissionv1 "k8s.io/api/admission/v1"
+	admissionv1beta1 "k8s.io/api/admission/v1beta1"
 	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
+	apidiscoveryv2beta1 "k8s.io/api/apidiscovery/v2beta1"
+	imagepolicyv1alpha1 "k8s.io/api/imagepolicy/v1alpha1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1beta1 "k8s.io/apimachinery/pkg/apis/meta/v1beta1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -56,6 +60,9 @@ func main() {
 	rounds := flag.Int("rounds", 1, "samples: random ones of each kind")
 	flag.Parse()
 	registerKinds()
+	if flag.Arg(0) != "schema" {
+		registerMoreKinds()
+	}
 	out := bufio.NewWriter(os.Stdout)
 	var err error
 	switch what := flag.Arg(0); what {
@@ -86,6 +93,14 @@ func registerKinds() {
 	utilruntime.Must(apiregistrationv1.AddToScheme(scheme.Scheme))
 	utilruntime.Must(metav1.AddMetaToScheme(scheme.Scheme))
 
+}
+
+// registerMoreKinds adds what no API server serves, but somebody may send.
+func registerMoreKinds() {
+	utilruntime.Must(admissionv1beta1.AddToScheme(scheme.Scheme))
+	utilruntime.Must(apidiscoveryv2beta1.AddToScheme(scheme.Scheme))
+	utilruntime.Must(imagepolicyv1alpha1.AddToScheme(scheme.Scheme))
+	utilruntime.Must(metav1beta1.AddMetaToScheme(scheme.Scheme))
 }
 
 func writeSchema(out *bufio.Writer, verbose bool) error {

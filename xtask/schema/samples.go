@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"compress/gzip"
 	"encoding/binary"
 	"encoding/json"
@@ -22,8 +23,8 @@ import (
 )
 
 // writeSamples writes objects of every kind in protobuf and in JSON: one with nothing set, one with everything set to
-// zero, and as many random ones as asked for. Compressed; each record is four texts with their lengths before them:
-// apiVersion, kind, protobuf, JSON.
+// zero, and as many random ones as asked for. Compressed; each record is five texts with their lengths before them:
+// apiVersion, kind, protobuf, JSON, and the protobuf that Go makes of that JSON if it is not the same.
 func writeSamples(out *bufio.Writer, seed int64, rounds int) error {
 	compressed, err := gzip.NewWriterLevel(out, gzip.BestCompression)
 	if err != nil {
@@ -57,7 +58,18 @@ func writeSample(out io.Writer, kind sampleKind, object any) error {
 	if err != nil {
 		return err
 	}
-	for _, part := range [][]byte{[]byte(kind.apiVersion), []byte(kind.name), protobuf, text} {
+	again := reflect.New(kind.goType).Interface()
+	if err := json.Unmarshal(text, again); err != nil {
+		return err
+	}
+	fromJSON, err := again.(interface{ Marshal() ([]byte, error) }).Marshal()
+	if err != nil {
+		return err
+	}
+	if bytes.Equal(fromJSON, protobuf) {
+		fromJSON = nil
+	}
+	for _, part := range [][]byte{[]byte(kind.apiVersion), []byte(kind.name), protobuf, text, fromJSON} {
 		if err := binary.Write(out, binary.BigEndian, uint32(len(part))); err != nil {
 			return err
 		}
@@ -140,6 +152,11 @@ func (f *filler) fill(v reflect.Value, depth int) {
 			key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
 			f.fill(key, depth+1)
 			f.fill(value, depth+1)
+			// Protobuf cannot tell a list that is not there from an empty one.
+			if value.Kind() == reflect.Slice && value.Len() == 0 {
+				value.Set(reflect.MakeSlice(value.Type(), 1, 1))
+			}
+			setTime(value)
 			v.SetMapIndex(key, value)
 		}
 	case reflect.Struct:
@@ -148,7 +165,25 @@ func (f *filler) fill(v reflect.Value, depth int) {
 			inTurn := isInline(field) || jsonName(field) != "" || protobufNumber(field) != "-"
 			if field.IsExported() && inTurn && field.Name != "TypeMeta" {
 				f.fill(v.Field(i), depth+1)
+				if !omitsEmpty(field) {
+					setTime(v.Field(i))
+				}
 			}
+		}
+	}
+}
+
+// setTime makes sure that a time is set: where it must not be absent, JSON has null for one that is not, and types do
+// not take that.
+func setTime(v reflect.Value) {
+	switch value := v.Addr().Interface().(type) {
+	case *metav1.Time:
+		if value.IsZero() {
+			*value = metav1.NewTime(time.Unix(0, 0).UTC())
+		}
+	case *metav1.MicroTime:
+		if value.IsZero() {
+			*value = metav1.NewMicroTime(time.Unix(0, 0).UTC())
 		}
 	}
 }

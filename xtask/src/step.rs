@@ -12,7 +12,7 @@ pub(crate) struct Step {
     name: &'static str,
     program: String,
     arguments: Vec<String>,
-    environment: Vec<(&'static str, &'static str)>,
+    environment: Vec<(&'static str, String)>,
     folder: Option<PathBuf>,
 }
 
@@ -51,8 +51,8 @@ impl Step {
         Ok(Self::new(name, &this.to_string_lossy(), arguments))
     }
 
-    pub(crate) fn env(mut self, key: &'static str, value: &'static str) -> Self {
-        self.environment.push((key, value));
+    pub(crate) fn env(mut self, key: &'static str, value: &str) -> Self {
+        self.environment.push((key, value.to_owned()));
         self
     }
 
@@ -63,7 +63,7 @@ impl Step {
 
     fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
-        command.args(&self.arguments).envs(self.environment.iter().copied());
+        command.args(&self.arguments).envs(self.environment.iter().map(|(key, value)| (key, value)));
         if let Some(folder) = &self.folder {
             command.current_dir(folder);
         }

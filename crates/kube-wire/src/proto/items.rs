@@ -9,10 +9,6 @@ use super::wire::{BYTES, FIXED32, FIXED64, Reader, Tag, VARINT};
 use crate::items::ListMeta;
 use crate::limits::{Limits, WireError};
 
-/// The numbers of a list's fields, the same in every list. A test compares them with the table.
-const METADATA: u32 = 1;
-const ITEMS: u32 = 2;
-
 /// Cuts the bytes of a list in protobuf into items, as [`ListItems`](crate::ListItems) does for JSON: no more than one
 /// item and one piece are in memory.
 ///
@@ -23,6 +19,7 @@ pub struct ProtoListItems {
     limits: Limits,
     /// What the items are.
     message: ProtoMessage,
+    numbers: Numbers,
     buffer: BytesMut,
     /// Bytes taken out of the buffer so far: for errors and for the limit on the whole.
     consumed: u64,
@@ -31,6 +28,27 @@ pub struct ProtoListItems {
     api_version: String,
     kind: String,
     state: State,
+}
+
+/// The numbers of a list's fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Numbers {
+    metadata: u32,
+    items: u32,
+}
+
+impl Numbers {
+    /// What all lists have but one.
+    const USUAL: Self = Self { metadata: 1, items: 2 };
+    /// What lists of metadata had in a version that is still asked for.
+    const BETA: Self = Self { metadata: 2, items: 1 };
+
+    fn of(message: ProtoMessage) -> Self {
+        match (message.api_version(), message.kind()) {
+            ("meta.k8s.io/v1beta1", "PartialObjectMetadata") => Self::BETA,
+            _ => Self::USUAL,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +79,7 @@ impl ProtoListItems {
         Self {
             limits,
             message,
+            numbers: Numbers::of(message),
             buffer: BytesMut::new(),
             consumed: 0,
             metadata: Vec::new(),
@@ -97,7 +116,7 @@ impl ProtoListItems {
                     let Some(left) = left.checked_sub(head.head as u64 + head.body) else {
                         return Err(self.wrong("a field that is longer than the list"));
                     };
-                    let is_item = head.tag == Tag::new(ITEMS, BYTES);
+                    let is_item = head.tag == Tag::new(self.numbers.items, BYTES);
                     let Some(body) = (if is_item { self.item(head)? } else { self.head_field(head)? }) else {
                         return Ok(None);
                     };
@@ -105,7 +124,7 @@ impl ProtoListItems {
                     if is_item {
                         return Ok(Some(body));
                     }
-                    if head.tag == Tag::new(METADATA, BYTES) {
+                    if head.tag == Tag::new(self.numbers.metadata, BYTES) {
                         self.metadata.extend_from_slice(&body);
                     }
                 }
@@ -261,6 +280,9 @@ mod tests {
     use crate::proto::table::Table;
     use crate::proto::wire::put_bytes;
 
+    const METADATA: u32 = Numbers::USUAL.metadata;
+    const ITEMS: u32 = Numbers::USUAL.items;
+
     fn pods() -> ProtoMessage {
         ProtoMessage::of("", "v1", "Pod").unwrap()
     }
@@ -370,28 +392,28 @@ mod tests {
     }
 
     #[test]
-    fn every_list_has_the_same_numbers_and_is_called_after_its_items() {
+    fn every_list_has_the_numbers_that_are_known_and_is_called_after_its_items() {
         let table = Table::get();
         let mut lists = 0;
         for list in ProtoMessage::all() {
             let fields = table.fields(list.message());
-            let Some(items) = fields.iter().find(|field| field.name == "items") else { continue };
-            if fields.get(1).is_none_or(|metadata| metadata.name != "metadata") {
-                continue;
-            }
-            lists += 1;
-            assert_eq!(items.tag, Tag::new(ITEMS, BYTES), "{list:?}");
-            let meta: Vec<&str> =
-                table.fields(table.below(&fields[1])).iter().map(|field| field.name).collect();
-            assert_eq!(meta[1..5], ["selfLink", "resourceVersion", "continue", "remainingItemCount"]);
+            let named = |name| fields.iter().find(|field| field.name == name);
             // The list of everything is nobody's.
-            if list.kind() == "List" {
+            let (Some(items), Some(metadata), false) =
+                (named("items"), named("metadata"), list.kind() == "List")
+            else {
                 continue;
-            }
+            };
             let kind = list.kind().strip_suffix("List").unwrap();
             let (group, version) = list.api_version().split_once('/').unwrap_or(("", list.api_version()));
             let item = ProtoMessage::of(group, version, kind).unwrap();
             assert_eq!(item.message(), table.below(items), "{list:?}");
+            let numbers = Numbers { metadata: metadata.tag.number(), items: items.tag.number() };
+            assert_eq!(numbers, Numbers::of(item), "{list:?}");
+            let meta: Vec<&str> =
+                table.fields(table.below(metadata)).iter().map(|field| field.name).collect();
+            assert_eq!(meta[1..5], ["selfLink", "resourceVersion", "continue", "remainingItemCount"]);
+            lists += 1;
         }
         assert!(lists > 100, "{lists}");
     }

@@ -11,6 +11,7 @@
 //! - Structs that are inlined in Go are messages of their own in protobuf, and flat in JSON.
 //! - Times, quantities, ports that may be names, and embedded JSON are messages; in JSON they are text or numbers.
 
+mod encode;
 mod envelope;
 mod error;
 mod event;
@@ -23,9 +24,11 @@ mod order;
 mod runs;
 mod special;
 mod table;
+mod time;
 mod value;
 mod wire;
 
+pub use encode::{EncodeError, encode_object_proto};
 pub use envelope::ProtoEnvelope;
 pub use event::{decode_event_proto, split_event_proto};
 pub use frames::ProtoFrames;

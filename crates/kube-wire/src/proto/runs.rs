@@ -75,6 +75,9 @@ impl<'de> SeqAccess<'de> for Elements<'_, 'de> {
     }
 }
 
+/// A key and its value.
+type Entry<'de> = (&'de [u8], &'de [u8]);
+
 /// The entries of a map, which follow each other.
 pub(super) struct Entries<'a, 'de> {
     reader: Reader<'de>,
@@ -106,7 +109,7 @@ impl<'a, 'de> Entries<'a, 'de> {
 
     /// A key and a value that came in another way than encoders write them. What is left out is zero.
     #[cold]
-    fn odd_entry(&self, mut entry: Reader<'de>) -> Result<(&'de [u8], &'de [u8]), ProtoError> {
+    fn odd_entry(&self, mut entry: Reader<'de>) -> Result<Entry<'de>, ProtoError> {
         let (mut key, mut value) = (None, None);
         while let Some((tag, raw)) = entry.field()? {
             let place = match tag.number() {
@@ -124,7 +127,7 @@ impl<'a, 'de> Entries<'a, 'de> {
 
 /// A key and its value, if that is all there is; no map has values without a length.
 #[inline]
-fn in_order(mut entry: Reader<'_>) -> Result<Option<(&[u8], &[u8])>, ProtoError> {
+fn in_order(mut entry: Reader<'_>) -> Result<Option<Entry<'_>>, ProtoError> {
     const KEY: Tag = Tag::new(1, BYTES);
     const VALUE: Tag = Tag::new(2, BYTES);
     if entry.tag()? != Some(KEY) {

@@ -1,10 +1,7 @@
 //! The table of facts: which field has which number, name and type.
-//!
-//! The head of `data/protobuf.txt` describes its lines. The text is compiled in and read once, when the first kind is
-//! asked for: 0.7 ms and 140 KB, against half a second of every build for the same as Rust source. Names stay slices
-//! of the text.
 
-use std::collections::BTreeMap;
+mod read;
+
 use std::fmt;
 use std::sync::LazyLock;
 
@@ -33,7 +30,6 @@ pub(crate) struct Message {
     first: u32,
     /// How many numbers there are from 0 on.
     numbers: u16,
-    or: bool,
 }
 
 impl Step {
@@ -198,7 +194,7 @@ impl fmt::Debug for ProtoMessage {
 
 impl Table {
     pub(crate) fn get() -> &'static Self {
-        static TABLE: LazyLock<Table> = LazyLock::new(|| parse(TEXT).0);
+        static TABLE: LazyLock<Table> = LazyLock::new(|| read::table(read::TEXT).0);
         &TABLE
     }
 
@@ -309,154 +305,4 @@ impl TopLevel {
             None => self.api_version == "*" || (group.is_empty() && self.api_version == version),
         }
     }
-}
-
-const TEXT: &str = include_str!("../../data/protobuf.txt");
-
-/// Reads a table; the second part is the lines that made no sense.
-///
-/// Such lines are left out instead of being an error: the table is part of this crate, and a test proves that there
-/// are none.
-fn parse(text: &'static str) -> (Table, Vec<&'static str>) {
-    let mut parser = Parser {
-        table: Table {
-            messages: Vec::new(),
-            fields: Vec::new(),
-            steps: Vec::new(),
-            kinds: Vec::new(),
-            object_meta: 0,
-            lean_metadata: Field::ABSENT,
-        },
-        by_name: BTreeMap::new(),
-    };
-    let lines = || text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
-    // Messages refer to each other in any order.
-    for line in lines() {
-        parser.name(line);
-    }
-    parser.table.fields.reserve_exact(lines().count() + parser.table.messages.len());
-    let mut skipped = Vec::new();
-    let mut message = 0;
-    for line in lines() {
-        if parser.line(line, &mut message).is_none() {
-            skipped.push(line);
-        }
-    }
-    parser.make_lean();
-    parser.table.steps = parser.table.fields.iter().map(Field::step).collect();
-    parser.table.kinds.sort_by_key(|known| (known.kind, known.api_version));
-    parser.table.fields.shrink_to_fit();
-    parser.table.kinds.shrink_to_fit();
-    (parser.table, skipped)
-}
-
-struct Parser {
-    table: Table,
-    by_name: BTreeMap<&'static str, u16>,
-}
-
-impl Parser {
-    fn name(&mut self, line: &'static str) {
-        let mut words = line.split(' ');
-        if words.next() == Some("message")
-            && let (Some(name), Ok(at)) = (words.next(), u16::try_from(self.table.messages.len()))
-        {
-            self.by_name.insert(name, at);
-            self.table.messages.push(Message { first: 0, numbers: 0, or: words.next().is_some() });
-        }
-    }
-
-    /// Reads a line; `at` is the message that it is about.
-    fn line(&mut self, line: &'static str, at: &mut u16) -> Option<()> {
-        let (first, rest) = line.split_once(' ')?;
-        match first {
-            "message" => {
-                *at = *self.by_name.get(rest.split(' ').next()?)?;
-                let first = u32::try_from(self.table.fields.len()).ok()?;
-                self.table.fields.push(Field::ABSENT);
-                let message = self.table.messages.get_mut(*at as usize)?;
-                (message.first, message.numbers) = (first, 1);
-            }
-            "kind" => {
-                let (kind, versions) = rest.split_once(' ')?;
-                for api_version in versions.split(' ') {
-                    self.table.kinds.push(TopLevel { kind, api_version, message: *at });
-                }
-            }
-            number => {
-                let (name, ty) = rest.split_once(' ')?;
-                let number = number.parse::<u16>().ok()?;
-                let field = self.field(number, name, ty)?;
-                let message = self.table.messages.get_mut(*at as usize)?;
-                let gap = number.checked_sub(message.numbers)?;
-                self.table.fields.extend((0..gap).map(|_| Field::ABSENT));
-                self.table.fields.push(field);
-                message.numbers = number + 1;
-            }
-        }
-        Some(())
-    }
-
-    fn field(&self, number: u16, name: &'static str, ty: &'static str) -> Option<Field> {
-        let (pointer, ty) = strip(ty, "*");
-        let (shape, ty) = match (ty.strip_prefix("[]"), ty.strip_prefix("{}")) {
-            (Some(item), _) => (Shape::Repeated, item),
-            (_, Some(value)) => (Shape::Map, value),
-            _ => (Shape::One, ty),
-        };
-        let mut kind = match ty {
-            "string" => Kind::String,
-            "bytes" => Kind::Bytes,
-            "bool" => Kind::Bool,
-            "int32" => Kind::Int32,
-            "int64" => Kind::Int64,
-            "number" => Kind::Number,
-            "time" => Kind::Time,
-            "microtime" => Kind::MicroTime,
-            "quantity" => Kind::Quantity,
-            "intstr" => Kind::IntOrString,
-            "json" => Kind::Json,
-            _ => Kind::Message,
-        };
-        let message = if kind == Kind::Message { *self.by_name.get(ty)? } else { 0 };
-        if name == "^" {
-            kind = Kind::Inline;
-        } else if kind == Kind::Message && self.table.messages[message as usize].or {
-            kind = Kind::Or;
-        }
-        Some(Field {
-            name: name.trim_end_matches(['!', '^']),
-            tag: Tag::new(number.into(), if shape == Shape::Map { BYTES } else { kind.wire() }),
-            message,
-            kind,
-            shape,
-            pointer,
-            shows_zero: pointer || name.ends_with('!'),
-        })
-    }
-
-    /// Adds the message of metadata without `managedFields`.
-    fn make_lean(&mut self) {
-        let Some(&whole) = self.by_name.get("meta/v1.ObjectMeta") else { return };
-        let message = self.table.messages[whole as usize];
-        let from = message.first as usize;
-        let mut fields = self.table.fields[from..from + usize::from(message.numbers)].to_vec();
-        for field in fields.iter_mut().filter(|field| field.name == "managedFields") {
-            *field = Field::ABSENT;
-        }
-        let (Ok(first), Ok(lean)) =
-            (u32::try_from(self.table.fields.len()), u16::try_from(self.table.messages.len()))
-        else {
-            return;
-        };
-        self.table.fields.append(&mut fields);
-        self.table.messages.push(Message { first, ..message });
-        self.table.object_meta = whole;
-        self.table.lean_metadata =
-            Field { name: METADATA, kind: Kind::Message, message: lean, ..Field::ABSENT };
-    }
-}
-
-fn strip<'a>(text: &'a str, prefix: &str) -> (bool, &'a str) {
-    text.strip_prefix(prefix).map_or((false, text), |rest| (true, rest))
 }

@@ -11,6 +11,7 @@ use super::fields::Fields;
 use super::runs::{Elements, Entries};
 use super::special;
 use super::table::{Field, Kind, Shape, Table};
+use super::time::{TIME_BYTES, Time};
 use super::wire::{Raw, text};
 
 /// What is the same for all values of one object.
@@ -114,9 +115,9 @@ impl<'a, 'de> Value<'_, 'a, 'de> {
                 special::Number::Whole(number) => visitor.visit_i64(number),
                 special::Number::Float(number) => visitor.visit_f64(number),
             },
-            Kind::Time | Kind::MicroTime => match special::Time::read(bytes)? {
+            Kind::Time | Kind::MicroTime => match Time::read(bytes)? {
                 Some(time) => {
-                    let mut buffer = [0; special::TIME_BYTES];
+                    let mut buffer = [0; TIME_BYTES];
                     visitor.visit_str(time.text(field.kind, &mut buffer)?)
                 }
                 None => visitor.visit_unit(),

@@ -37,12 +37,6 @@ impl Tag {
         u64::from(self.0)
     }
 
-    /// Makes sure that this is the tag that a field has.
-    #[inline]
-    pub(crate) fn expect_tag(self, tag: Self, field: &'static str) -> Result<(), ProtoError> {
-        if self == tag { Ok(()) } else { Err(Cause::WrongWireType { wire: self.wire(), field }.into()) }
-    }
-
     /// Makes sure that the value of a field is written as it has to be.
     #[inline]
     pub(crate) fn expect(self, wire: u32, field: &'static str) -> Result<(), ProtoError> {
@@ -242,7 +236,10 @@ pub(crate) fn put_bytes(number: u32, bytes: &[u8], out: &mut Vec<u8>) {
 mod tests {
     use super::*;
 
-    fn all(bytes: &[u8]) -> Result<Vec<(u32, u32, u64, &[u8])>, Cause> {
+    /// Number, wire type, and value.
+    type Found<'a> = (u32, u32, u64, &'a [u8]);
+
+    fn all(bytes: &[u8]) -> Result<Vec<Found<'_>>, Cause> {
         let mut reader = Reader::new(bytes);
         let mut found = Vec::new();
         while let Some((tag, raw)) = reader.field().map_err(ProtoError::into_cause)? {
