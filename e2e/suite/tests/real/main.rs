@@ -6,6 +6,7 @@
 
 mod access;
 mod definitions;
+mod encodings;
 mod following;
 mod harness;
 mod outages;
