@@ -9,6 +9,7 @@ mod definitions;
 mod encodings;
 mod following;
 mod harness;
+mod load;
 mod outages;
 
 use std::collections::BTreeMap;
