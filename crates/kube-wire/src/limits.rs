@@ -13,7 +13,8 @@ pub struct Limits {
     pub list_bytes: u64,
     /// What a list may hold beside its items, in bytes: its metadata and its kind.
     pub list_head_bytes: usize,
-    /// How deep a list's items may nest.
+    /// How deep what a list holds beside its items may nest. Objects may be 128 levels deep; one that is deeper cannot be
+    /// decoded.
     pub depth: usize,
 }
 

@@ -19,13 +19,18 @@ pub fn split_event(frame: &[u8]) -> Option<(&str, &[u8])> {
     // What servers send.
     for kind in ["ADDED", "MODIFIED", "DELETED", "BOOKMARK"] {
         let rest = frame.strip_prefix(br#"{"type":""#).and_then(|rest| rest.strip_prefix(kind.as_bytes()));
-        if let Some(rest) = rest.and_then(|rest| rest.strip_prefix(br#"","object":"#)) {
-            return Some((kind, rest.strip_suffix(b"}")?));
+        if let Some(rest) = rest.and_then(|rest| rest.strip_prefix(br#"","object":"#))
+            && let Scanned::End(end) = Scanner::new(DEPTH).scan(rest)
+            && rest[end..].trim_ascii() == b"}"
+        {
+            return Some((kind, &rest[..end]));
         }
     }
+    // A member that is there twice could be read in two ways.
     let find = |name: &[u8]| {
-        let member = Members::of(frame)?.find(|member| &frame[member.name.clone()] == name)?;
-        Some(&frame[member.value])
+        let mut found = Members::of(frame)?.filter(|member| &frame[member.name.clone()] == name);
+        let member = found.next()?;
+        found.next().is_none().then_some(&frame[member.value])
     };
     let kind = find(br#""type""#)?.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
     Some((std::str::from_utf8(kind).ok()?, find(br#""object""#)?))
@@ -172,10 +177,13 @@ mod tests {
             ("ADDED", format!("{{\"type\":\"ADDED\",\"object\":{object}}}\n")),
             ("DELETED", format!(r#"{{ "object" : {object} , "type": "DELETED" }}"#)),
             ("NEW", format!(r#"{{"type":"NEW","extra":[1,{{}}],"object":{object}}}"#)),
+            ("ADDED", format!(r#"{{"type":"ADDED","object":{object},"extra":{{}}}}"#)),
         ] {
             assert_eq!(split_event(frame.as_bytes()), Some((kind, object.as_bytes())), "{frame}");
         }
         assert_eq!(split_event(br#"{"type":"ADDED"}"#), None);
         assert_eq!(split_event(b"{"), None);
+        let twice = format!(r#"{{"type":"ADDED","object":{object},"object":{{}}}}"#);
+        assert_eq!(split_event(twice.as_bytes()), None, "nobody knows which one is meant");
     }
 }

@@ -162,7 +162,7 @@ impl Settings {
         let mut builder = match &self.namespaces {
             Some(namespaces) if !cluster_scoped => {
                 let sources = KubeSource::namespaces(client, namespaces, kind).into_iter().map(tweaked);
-                SharedInformer::across(sources).map_err(|_| FactoryError::NoNamespace)?
+                SharedInformer::across(sources).map_err(FactoryError::Namespaces)?
             }
             _ => SharedInformer::builder(tweaked(KubeSource::all(client.clone(), kind))),
         };

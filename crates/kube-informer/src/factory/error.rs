@@ -1,5 +1,6 @@
 //! What comes of asking a factory.
 
+use crate::informer::InformerError;
 use crate::source::SourceError;
 
 /// Why a factory cannot do what it is asked for.
@@ -9,9 +10,9 @@ pub enum FactoryError {
     /// It has been shut down.
     #[error("the informer factory has been shut down; make a new one")]
     ShutDown,
-    /// There is no namespace to look into.
-    #[error("the informer factory was given an empty list of namespaces; name at least one, or none for all")]
-    NoNamespace,
+    /// It was given namespaces that make no sense together, or none.
+    #[error("the namespaces of the informer factory: {0}")]
+    Namespaces(InformerError),
     /// Some informers cannot sync, or were stopped before they had.
     #[error("{}", in_words(.0))]
     NotSynced(Vec<NotSynced>),

@@ -65,10 +65,11 @@ impl<M: Mode> InformerFactory<M> {
         self.inner.registry.start();
     }
 
-    /// Waits until all informers that have been asked for have synced.
+    /// Waits until all informers that have been started have synced.
     ///
-    /// Fails as soon as it is known which ones cannot: the server refuses them (401, 403), does not know their type
-    /// (404), or sends what cannot be decoded. Those go on trying, and may sync later.
+    /// Fails as soon as it is known that one cannot: the server refuses it (401, 403), does not know its type (404), or
+    /// sends what cannot be decoded. All of which this is known by then are named. They go on trying, and may sync
+    /// later. Informers that have not been started are not waited for.
     pub async fn wait_for_cache_sync(&self) -> Result<Vec<Synced>, FactoryError> {
         self.inner.registry.wait_for_cache_sync().await
     }

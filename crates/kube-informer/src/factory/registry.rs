@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::Arc;
 
-use futures::future::join_all;
+use futures::FutureExt;
+use futures::future::{join_all, try_join_all};
 use kube_core::Resource;
 use parking_lot::Mutex;
 
@@ -19,6 +20,8 @@ pub(super) struct Registry<Q> {
 
 struct State<Q> {
     informers: HashMap<Q, Arc<dyn AnyInformer>>,
+    /// Informers that were stopped by somebody, and replaced.
+    ending: Vec<Arc<dyn AnyInformer>>,
     /// How many have been made so far.
     made: u64,
     /// What is asked for from now on is refused.
@@ -27,7 +30,14 @@ struct State<Q> {
 
 impl<Q: Eq + Hash> Registry<Q> {
     pub(super) fn new() -> Self {
-        Self { state: Mutex::new(State { informers: HashMap::new(), made: 0, shut_down: false }) }
+        Self {
+            state: Mutex::new(State {
+                informers: HashMap::new(),
+                ending: Vec::new(),
+                made: 0,
+                shut_down: false,
+            }),
+        }
     }
 
     /// The informer for a question, made with a number of its own if there is none, or if it was stopped.
@@ -47,7 +57,9 @@ impl<Q: Eq + Hash> Registry<Q> {
         }
         state.made += 1;
         let informer = make(state.made)?;
-        state.informers.insert(question, Arc::new(informer.clone()));
+        let replaced = state.informers.insert(question, Arc::new(informer.clone()));
+        state.ending.retain(|informer| !informer.has_ended());
+        state.ending.extend(replaced);
         Ok(informer)
     }
 
@@ -61,15 +73,20 @@ impl<Q: Eq + Hash> Registry<Q> {
 
     /// Waits until all have synced, or until it is known which ones cannot.
     pub(super) async fn wait_for_cache_sync(&self) -> Result<Vec<Synced>, FactoryError> {
-        let informers = self.informers();
-        let (mut synced, mut failed) = (Vec::new(), Vec::new());
-        for outcome in join_all(informers.iter().map(|informer| informer.settled())).await {
-            match outcome {
-                Ok(one) => synced.push(one),
-                Err(one) => failed.push(one),
+        let informers: Vec<_> =
+            self.informers().into_iter().filter(|informer| informer.is_started()).collect();
+        match try_join_all(informers.iter().map(|informer| informer.settled())).await {
+            Ok(synced) => Ok(synced),
+            // One is enough to know that it is in vain; others of which it is known too are named with it.
+            Err(first) => {
+                let known = informers.iter().filter_map(|informer| informer.settled().now_or_never()?.err());
+                let mut failed: Vec<NotSynced> = known.collect();
+                if !failed.contains(&first) {
+                    failed.push(first);
+                }
+                Err(FactoryError::NotSynced(failed))
             }
         }
-        if failed.is_empty() { Ok(synced) } else { Err(FactoryError::NotSynced(failed)) }
     }
 
     /// What has not synced, with what is wrong so far.
@@ -79,21 +96,25 @@ impl<Q: Eq + Hash> Registry<Q> {
 
     /// Stops one informer, and returns when every task of it has ended; false if there was none.
     pub(super) async fn shutdown_of(&self, question: &Q) -> bool {
-        let informer = self.state.lock().informers.remove(question);
-        match informer {
-            Some(informer) => {
-                informer.shutdown().await;
-                true
-            }
-            None => false,
+        let Some(informer) = self.state.lock().informers.get(question).cloned() else { return false };
+        // It stays until it has ended, so that whoever shuts down everything meanwhile waits for it too.
+        informer.shutdown().await;
+        let mut state = self.state.lock();
+        if state.informers.get(question).is_some_and(|current| Arc::ptr_eq(current, &informer)) {
+            state.informers.remove(question);
         }
+        true
     }
 
     /// Stops all informers, and returns when every task of them has ended. What is asked for afterwards is refused.
     pub(super) async fn shutdown(&self) {
-        self.state.lock().shut_down = true;
+        let ending = {
+            let mut state = self.state.lock();
+            state.shut_down = true;
+            state.ending.clone()
+        };
         let informers = self.informers();
-        join_all(informers.iter().map(|informer| informer.shutdown())).await;
+        join_all(informers.iter().chain(&ending).map(|informer| informer.shutdown())).await;
     }
 
     pub(super) fn names(&self) -> Vec<String> {

@@ -7,13 +7,17 @@ use futures::future::BoxFuture;
 use kube_core::Resource;
 
 use super::{NotSynced, Synced};
-use crate::informer::{InformerStatus, Phase, SharedInformer, Trouble};
+use crate::informer::{InformerStatus, Phase, ScopeStatus, SharedInformer, Trouble};
 use crate::source::SourceError;
 
 pub(super) trait AnyInformer: Send + Sync {
     fn as_any(&self) -> &dyn Any;
     fn name(&self) -> &str;
     fn start(&self);
+    /// It has been started, though it may have been stopped since.
+    fn is_started(&self) -> bool;
+    /// It has been stopped, and no task of it runs any more.
+    fn has_ended(&self) -> bool;
     fn shutdown(&self) -> BoxFuture<'_, ()>;
     /// What is wrong so far; none if it has synced.
     fn not_synced(&self) -> Option<NotSynced>;
@@ -34,6 +38,14 @@ impl<K: Resource + Send + Sync + 'static> AnyInformer for SharedInformer<K> {
         SharedInformer::start(self);
     }
 
+    fn is_started(&self) -> bool {
+        self.watch_status().borrow().phase != Phase::Created
+    }
+
+    fn has_ended(&self) -> bool {
+        SharedInformer::has_ended(self)
+    }
+
     fn shutdown(&self) -> BoxFuture<'_, ()> {
         SharedInformer::shutdown(self).boxed()
     }
@@ -41,8 +53,7 @@ impl<K: Resource + Send + Sync + 'static> AnyInformer for SharedInformer<K> {
     fn not_synced(&self) -> Option<NotSynced> {
         let status = self.watch_status();
         let status = status.borrow();
-        let cause = status.trouble.as_ref().map(|trouble| trouble.error.clone());
-        (!status.synced).then(|| NotSynced { resource: self.resource(), cause })
+        (!status.synced).then(|| NotSynced { resource: self.resource(), cause: cause(&status) })
     }
 
     fn settled(&self) -> BoxFuture<'_, Result<Synced, NotSynced>> {
@@ -56,7 +67,7 @@ impl<K: Resource + Send + Sync + 'static> AnyInformer for SharedInformer<K> {
                 return Err(not_synced(Some(undecodable(&status))));
             }
             if !status.synced {
-                return Err(not_synced(status.trouble.as_ref().map(|trouble| trouble.error.clone())));
+                return Err(not_synced(cause(&status)));
             }
             let (objects, quarantined) = (status.objects, status.quarantined.len());
             Ok(Synced { resource: self.resource(), objects, quarantined })
@@ -65,14 +76,25 @@ impl<K: Resource + Send + Sync + 'static> AnyInformer for SharedInformer<K> {
     }
 }
 
+/// An answer that makes no sense may be an accident; so many in a row are not.
+const GARBLED: u64 = 3;
+
+/// Trouble that time alone does not change.
+fn is_lasting(trouble: &Trouble) -> bool {
+    matches!(trouble.error.code, 401 | 403 | 404) || (trouble.error.garbled && trouble.times >= GARBLED)
+}
+
 /// Nothing that time alone would change.
 fn hopeless(status: &InformerStatus) -> bool {
-    /// An answer that makes no sense may be an accident; so many in a row are not.
-    const GARBLED: u64 = 3;
-    let lasting = |trouble: &Trouble| {
-        matches!(trouble.error.code, 401 | 403 | 404) || (trouble.error.garbled && trouble.times >= GARBLED)
-    };
-    status.phase == Phase::Stopped || status.trouble.as_ref().is_some_and(lasting)
+    let lasting = |scope: &ScopeStatus| scope.trouble.as_ref().is_some_and(is_lasting);
+    status.phase == Phase::Stopped || status.scopes.iter().any(lasting)
+}
+
+/// What is wrong: what lasts, if something does.
+fn cause(status: &InformerStatus) -> Option<SourceError> {
+    let troubles = || status.scopes.iter().filter_map(|scope| scope.trouble.as_ref());
+    let worst = troubles().find(|trouble| is_lasting(trouble)).or_else(|| troubles().next());
+    worst.map(|trouble| trouble.error.clone())
 }
 
 /// What is wrong when there are objects, and none of them can be decoded.

@@ -16,7 +16,8 @@ pub enum Event<K> {
     },
     /// The object has changed.
     Updated {
-        /// What the listener saw last.
+        /// What the listener saw last. If the object was deleted and made anew meanwhile, and the listener did not hear
+        /// of it, it has another uid.
         old: Object<K>,
         /// What is there now.
         new: Object<K>,
@@ -30,18 +31,31 @@ pub enum Event<K> {
 /// An object that is gone.
 pub struct Deleted<K> {
     object: Object<K>,
+    /// What was there before, if it was not this.
+    before: Option<Object<K>>,
     final_state_unknown: bool,
 }
 
 impl<K> Deleted<K> {
     /// An object that the server said is gone, in the state it said.
     pub fn new(object: Object<K>) -> Self {
-        Self { object, final_state_unknown: false }
+        Self { object, before: None, final_state_unknown: false }
     }
 
     /// An object that was missing from a list, in the last state that was seen.
     pub fn unseen(object: Object<K>) -> Self {
-        Self { object, final_state_unknown: true }
+        Self { object, before: None, final_state_unknown: true }
+    }
+
+    /// Says what was there before.
+    pub(crate) fn after(mut self, before: Object<K>) -> Self {
+        self.before = Some(before);
+        self
+    }
+
+    /// What listeners saw of it before it went.
+    pub(super) fn before(&self) -> &Object<K> {
+        self.before.as_ref().unwrap_or(&self.object)
     }
 
     /// The object, in its last known state.
@@ -84,7 +98,11 @@ impl<K> Clone for Event<K> {
 
 impl<K> Clone for Deleted<K> {
     fn clone(&self) -> Self {
-        Self { object: self.object.clone(), final_state_unknown: self.final_state_unknown }
+        Self {
+            object: self.object.clone(),
+            before: self.before.clone(),
+            final_state_unknown: self.final_state_unknown,
+        }
     }
 }
 

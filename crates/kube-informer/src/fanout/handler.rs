@@ -5,7 +5,8 @@ use std::fmt;
 use super::{Deleted, Event};
 use crate::object::Object;
 
-/// Is called with every event, one after the other.
+/// Is called with every event, one after the other, on a task of its own. One that blocks its thread should say so:
+/// [`ListenerOptions::blocking`](super::ListenerOptions::blocking).
 ///
 /// [`EventHandler`] makes one of closures; a closure that takes an [`Event`] is one itself.
 pub trait Handle<K>: Send + 'static {

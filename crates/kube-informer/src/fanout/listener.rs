@@ -28,12 +28,13 @@ pub struct ListenerOptions {
     name: String,
     high_water: Option<usize>,
     resync: Option<Duration>,
+    blocking: bool,
 }
 
 impl ListenerOptions {
     /// The defaults.
     pub fn new() -> Self {
-        Self { name: String::new(), high_water: Some(DEFAULT_HIGH_WATER), resync: None }
+        Self { name: String::new(), high_water: Some(DEFAULT_HIGH_WATER), resync: None, blocking: false }
     }
 
     /// A name for logs and status.
@@ -55,6 +56,13 @@ impl ListenerOptions {
         self
     }
 
+    /// The handler may block: it gets a thread of its own. Without this it shares the runtime's threads with everything
+    /// else, and must not hold one for long. Streams have no use for it.
+    pub fn blocking(mut self) -> Self {
+        self.blocking = true;
+        self
+    }
+
     /// Every event is told, however many wait and however much memory they need.
     pub fn lossless(mut self) -> Self {
         self.high_water = None;
@@ -63,6 +71,10 @@ impl ListenerOptions {
 }
 
 impl ListenerOptions {
+    pub(super) fn is_blocking(&self) -> bool {
+        self.blocking
+    }
+
     pub(super) fn resync_period(&self) -> Option<Duration> {
         self.resync
     }
@@ -158,11 +170,12 @@ impl<K> Listener<K> {
         Self { id, name, inner: Mutex::new(inner), progress: watch::Sender::new(Progress::default()) }
     }
 
-    /// Puts events in; false if nobody listens any more.
+    /// Puts events in; false if nobody will hear anything any more.
     pub(super) fn push(&self, events: impl Iterator<Item = Event<K>>, now: Instant) -> bool {
         let mut inner = self.inner.lock();
         if inner.open != Open::Yes {
-            return false;
+            // One that is being drained has to be found if everything is to end at once.
+            return inner.open == Open::Draining;
         }
         for event in events {
             inner.initial_left += usize::from(event.is_initial());
@@ -178,9 +191,9 @@ impl<K> Listener<K> {
         true
     }
 
-    /// Whether it still wants to hear more.
+    /// Whether it still hears something, if only what waits.
     pub(super) fn is_open(&self) -> bool {
-        self.inner.lock().open == Open::Yes
+        self.inner.lock().open != Open::No
     }
 
     /// Whether everything is to be told again now.

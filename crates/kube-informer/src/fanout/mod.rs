@@ -90,8 +90,15 @@ impl<K: Resource + Send + Sync + 'static> Fanout<K> {
         options: ListenerOptions,
         there: impl IntoIterator<Item = Object<K>>,
     ) -> Registration<K> {
+        let blocking = options.is_blocking();
         let listener = self.add(options, there);
-        self.tasks.spawn(listener::run(Arc::clone(&listener), handler));
+        let run = listener::run(Arc::clone(&listener), handler);
+        if blocking {
+            let runtime = tokio::runtime::Handle::current();
+            self.tasks.spawn_blocking(move || runtime.block_on(run));
+        } else {
+            self.tasks.spawn(run);
+        }
         Registration::new(listener)
     }
 

@@ -166,7 +166,7 @@ impl<K> Entry<K> {
             }
             Event::Deleted(gone) => Self {
                 since,
-                seen: Some(gone.object().clone()),
+                seen: Some(gone.before().clone()),
                 now: Now::Gone(gone),
                 initial: false,
                 resync: false,

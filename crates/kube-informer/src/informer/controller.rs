@@ -166,12 +166,13 @@ struct Process<K, H> {
 
 impl<K: Resource + Send + Sync + 'static, H: Handle<K>> Process<K, H> {
     async fn run(mut self, mut consumer: Consumer<K>) {
-        let mut next_resync = Instant::now() + self.resync;
+        let next = |resync: Duration| Instant::now().checked_add(resync).filter(|_| !resync.is_zero());
+        let mut next_resync = next(self.resync);
         loop {
             tokio::select! {
                 biased;
-                () = tokio::time::sleep_until(next_resync), if !self.resync.is_zero() => {
-                    next_resync = Instant::now() + self.resync;
+                () = tokio::time::sleep_until(next_resync.unwrap_or_else(Instant::now)), if next_resync.is_some() => {
+                    next_resync = next(self.resync);
                     for object in self.store.list() {
                         self.handler.handle(Event::Updated { old: object.clone(), new: object, resync: true });
                     }

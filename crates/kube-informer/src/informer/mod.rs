@@ -39,7 +39,9 @@ use process::{Stage, Traffic};
 ///    before (`the_store_is_never_behind_what_a_handler_is_told`).
 /// 3. A handler added before the start hears of every object and every change; one added later hears first of what is
 ///    there, then of every change, without gap or repetition (`a_late_handler_hears_what_is_there_and_then_everything`).
-/// 4. A slow, panicking or removed handler delays nobody (`a_handler_that_blocks_or_panics_delays_nobody`).
+///    One that is so slow that its queue reaches the high-water mark hears of the latest state of each object.
+/// 4. A slow, panicking or removed handler delays nobody (`a_handler_that_blocks_or_panics_delays_nobody`); one that
+///    blocks its thread has to [say so](ListenerOptions::blocking) (`a_handler_with_a_thread_of_its_own_may_block`).
 /// 5. An object that cannot be decoded is named in the status, keeps its last good state, and returns when it can be
 ///    decoded again (`an_undecodable_object_is_quarantined_and_comes_back`).
 /// 6. What goes wrong is in the status while it lasts (`trouble_is_in_the_status_while_it_lasts`).
@@ -78,6 +80,9 @@ pub enum InformerError {
         /// The informer's name.
         name: String,
     },
+    /// A handler needs a task.
+    #[error("a handler can only be added inside a tokio runtime; call it there, or enter one first")]
+    NoRuntime,
     /// There is nothing to follow.
     #[error("there is no namespace to follow; name at least one, or follow all")]
     NoSource,
@@ -129,7 +134,9 @@ impl<K: Resource + Send + Sync + 'static> SharedInformer<K> {
 
     /// Starts to follow. Calls after the first do nothing. Needs a tokio runtime.
     pub fn start(&self) {
-        let Some(settings) = self.shared.settings.lock().take() else { return };
+        // Held until it has started: whoever stops it meanwhile waits, and then finds all tasks.
+        let mut settings = self.shared.settings.lock();
+        let Some(settings) = settings.take() else { return };
         if self.shared.stop.is_cancelled() {
             // Whoever stopped it found it being started, and left the rest to us.
             process::ended(&self.shared);
@@ -150,6 +157,9 @@ impl<K: Resource + Send + Sync + 'static> SharedInformer<K> {
         handler: impl Handle<K>,
         options: ListenerOptions,
     ) -> Result<Registration<K>, InformerError> {
+        if tokio::runtime::Handle::try_current().is_err() {
+            return Err(InformerError::NoRuntime);
+        }
         let mut stage = self.open_stage()?;
         let there = self.shared.store.list();
         Ok(stage.fanout.add_handler(handler, options, there))
@@ -167,7 +177,8 @@ impl<K: Resource + Send + Sync + 'static> SharedInformer<K> {
         Ok(stage.fanout.subscribe(options, there))
     }
 
-    /// Adds an index to the store, at any time before the informer is stopped. See [`Store::add_index`].
+    /// Adds an index to the store, at any time before the informer is stopped. See [`Store::add_index`]. The function must
+    /// not call the informer: it runs while a change is being made.
     pub fn add_index<V: IndexValues>(
         &self,
         name: &str,
@@ -236,6 +247,11 @@ impl<K: Resource + Send + Sync + 'static> SharedInformer<K> {
         self.shared.tasks.wait().await;
     }
 
+    /// It has been stopped, and no task of it runs any more.
+    pub fn has_ended(&self) -> bool {
+        self.is_stopped() && self.shared.tasks.is_closed() && self.shared.tasks.is_empty()
+    }
+
     fn open_stage(&self) -> Result<parking_lot::MutexGuard<'_, Stage<K>>, InformerError> {
         let stage = self.shared.stage.lock();
         // Checked with the lock held: whoever stops the informer closes the listeners under it.
@@ -260,10 +276,13 @@ impl<K> Shared<K> {
 }
 
 impl<K: Resource + Send + Sync + 'static> Observed for Shared<K> {
+    fn is_shown(&self) -> bool {
+        !self.stop.is_cancelled()
+    }
+
     fn observe(&self) -> Option<Observation> {
-        let latency = self.latency.clone()?;
-        let shown = !self.stop.is_cancelled();
-        shown.then(|| Observation { scope: self.scope.clone(), status: self.status(), latency })
+        let latency = self.latency.clone().filter(|_| self.is_shown())?;
+        Some(Observation { scope: self.scope.clone(), status: self.status(), latency })
     }
 }
 

@@ -29,9 +29,12 @@ pub(super) fn start<K: Resource + Send + Sync + 'static>(shared: &Arc<Shared<K>>
         shared.traffic.lock().queues.push(producer.depth());
         let seed = settings.seed.wrapping_add(scope as u64);
         let reflector = Reflector::new(source, settings.config.clone(), seed)
-            .want(want(&shared.store, settings.residency, settings.transform.clone()))
+            .want(
+                want(&shared.store, settings.residency, settings.transform.clone())
+                    .tasks(shared.tasks.clone()),
+            )
             .on_note(note(shared, scope, settings.on_error.clone()));
-        shared.tasks.spawn(reflector.run(producer, shared.stop.clone()));
+        spawn(shared, reflector.run(producer, shared.stop.clone()));
         let processor = Processor { shared: Arc::downgrade(shared), scope, consumer };
         spawn(shared, processor.run());
     }
@@ -69,12 +72,14 @@ where
         };
         let Some(shared) = weak.upgrade() else { return };
         if let Err(panic) = outcome {
-            // An index function panicked: nobody knows what the copy is worth now.
+            // An index function, a hook or a source: nobody knows what the copy is worth now.
             let error = SourceError::panicked(&panic_message(&*panic));
             shared.status.send_modify(|status| status.failed(0, &error, Instant::now().into_std()));
             shared.stop.cancel();
         }
-        ended(&shared);
+        if shared.stop.is_cancelled() {
+            ended(&shared);
+        }
     });
 }
 

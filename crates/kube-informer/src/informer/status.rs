@@ -177,15 +177,17 @@ impl InformerStatus {
             match self.scopes.get(scope).and_then(|scope| scope.namespace.as_deref()) {
                 Some(namespace) => {
                     self.quarantined
-                        .retain(|key, _| key.split_once('/').is_none_or(|(of, _)| of != namespace));
+                        .retain(|key, _| key.split_once('/').is_some_and(|(of, _)| of != namespace));
                 }
                 None => self.quarantined.clear(),
             }
         }
-        for key in quarantine.released {
-            self.quarantined.remove(&key);
+        for (key, why) in quarantine.objects {
+            match why {
+                Some(why) => self.quarantined.insert(key, why),
+                None => self.quarantined.remove(&key),
+            };
         }
-        self.quarantined.extend(quarantine.added);
     }
 
     /// What is true of all scopes together.

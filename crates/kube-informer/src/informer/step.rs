@@ -1,6 +1,6 @@
 //! From deltas to steps: what goes to the store at once, and what listeners are then told.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use kube_core::Resource;
 use kube_wire::{DecodeError, ObjectKey};
@@ -34,9 +34,8 @@ pub(super) enum StepKind {
 pub(super) struct Changes<K> {
     writes: Vec<Write<K>>,
     version: String,
-    /// Objects that could be decoded, or are gone: they are not in quarantine any more.
-    released: Vec<String>,
-    quarantined: Vec<(String, String)>,
+    /// For each object what happened to it last: why it could not be decoded, or nothing if it could, or is gone.
+    quarantine: HashMap<String, Option<String>>,
 }
 
 /// What a step did.
@@ -51,8 +50,8 @@ pub(super) struct Applied<K> {
 pub(super) struct Quarantine {
     /// Whatever was in quarantine before is not.
     pub(super) anew: bool,
-    pub(super) released: Vec<String>,
-    pub(super) added: Vec<(String, String)>,
+    /// For each object why it is in quarantine, or nothing if it is not.
+    pub(super) objects: HashMap<String, Option<String>>,
 }
 
 /// Makes steps of deltas: runs of single changes are one step, everything else is a step of its own.
@@ -117,11 +116,10 @@ impl<K: Resource> Step<K> {
                 }
                 Applied { events: Vec::new(), quarantine: Quarantine::default() }
             }
-            Step::Changes(Changes { writes, released, quarantined, .. }) => {
+            Step::Changes(Changes { writes, quarantine, .. }) => {
                 let written = store.write(writes, version);
                 let events = written.into_iter().filter_map(changed).collect();
-                let quarantine = Quarantine { anew: false, released, added: quarantined };
-                Applied { events, quarantine }
+                Applied { events, quarantine: Quarantine { anew: false, objects: quarantine } }
             }
             Step::Everything { objects, undecodable, .. } => {
                 let kept: HashSet<String> =
@@ -129,10 +127,10 @@ impl<K: Resource> Step<K> {
                 let written = store.replace(objects, namespace, &kept, version);
                 let named = |error: DecodeError| {
                     let key = error.key.as_deref().map_or_else(|| NAMELESS.to_owned(), key_text);
-                    (key, error.why)
+                    (key, Some(error.why))
                 };
-                let added = undecodable.into_iter().map(named).collect();
-                let quarantine = Quarantine { anew: true, released: Vec::new(), added };
+                let objects = undecodable.into_iter().map(named).collect();
+                let quarantine = Quarantine { anew: true, objects };
                 Applied { events: replaced(written, initial), quarantine }
             }
         }
@@ -141,7 +139,7 @@ impl<K: Resource> Step<K> {
 
 impl<K> Default for Changes<K> {
     fn default() -> Self {
-        Self { writes: Vec::new(), version: String::new(), released: Vec::new(), quarantined: Vec::new() }
+        Self { writes: Vec::new(), version: String::new(), quarantine: HashMap::new() }
     }
 }
 
@@ -158,28 +156,28 @@ impl<K: Resource> Changes<K> {
 
     fn note(&mut self, object: &Object<K>) {
         object.resource_version().clone_into(&mut self.version);
-        self.released.push(object.key().to_owned());
+        self.quarantine.insert(object.key().to_owned(), None);
     }
 
     fn quarantine(&mut self, event: &str, error: DecodeError) {
         let Some(key) = &error.key else {
-            self.quarantined.push((NAMELESS.to_owned(), error.why));
+            self.quarantine.insert(NAMELESS.to_owned(), Some(error.why));
             return;
         };
         self.version.clone_from(&key.resource_version);
         let key = key_text(key);
         if event == "DELETED" {
-            self.released.push(key.clone());
+            self.quarantine.insert(key.clone(), None);
             self.writes.push(Write::RemoveKey(key));
         } else {
-            self.quarantined.push((key, error.why));
+            self.quarantine.insert(key, Some(error.why));
         }
     }
 
     /// Ends the run: it is a step if there is anything in it.
     fn end(&mut self, steps: &mut Vec<Step<K>>) {
         let changes = std::mem::take(self);
-        if !changes.writes.is_empty() || !changes.quarantined.is_empty() {
+        if !changes.quarantine.is_empty() {
             steps.push(Step::Changes(changes));
         }
     }
@@ -191,7 +189,9 @@ fn changed<K>(written: Written<K>) -> Option<Event<K>> {
         Written { old: None, new: Some(object), .. } => Some(Event::Added { object, initial: false }),
         Written { old: Some(old), new: Some(new), .. } => Some(Event::Updated { old, new, resync: false }),
         // What the server said about the object when it went, or else what was seen of it last.
-        Written { old: Some(_), new: None, last: Some(last) } => Some(Event::Deleted(Deleted::new(last))),
+        Written { old: Some(old), new: None, last: Some(last) } => {
+            Some(Event::Deleted(Deleted::new(last).after(old)))
+        }
         Written { old: Some(old), new: None, last: None } => Some(Event::Deleted(Deleted::unseen(old))),
         // Nobody had heard of it.
         Written { old: None, new: None, .. } => None,

@@ -84,6 +84,9 @@ struct Entry {
 
 /// Something to be shown.
 pub(crate) trait Observed: Send + Sync {
+    /// It is still to be shown.
+    fn is_shown(&self) -> bool;
+
     /// How it is doing; none if it is not to be shown any more.
     fn observe(&self) -> Option<Observation>;
 }
@@ -106,7 +109,7 @@ impl Metrics {
     /// Shows an informer from now on, for as long as it is there.
     pub(crate) fn add(&self, name: &str, informer: Weak<dyn Observed>) {
         let mut informers = self.shown.informers.lock();
-        informers.retain(|entry| entry.informer.strong_count() > 0);
+        informers.retain(|entry| entry.informer.upgrade().is_some_and(|informer| informer.is_shown()));
         let taken = |name: &str| informers.iter().any(|entry| entry.name == name);
         let numbered = (2_u64..).map(|number| format!("{name}-{number}"));
         let name = std::iter::once(name.to_owned()).chain(numbered).find(|name| !taken(name));

@@ -1,64 +1,73 @@
-//! What is readable of a packed object without decoding it.
+//! What is readable of an object without looking into it.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::key;
 
-/// What stands between the parts. Kubernetes has it in no name, uid, version or label.
+/// What stands between labels. Kubernetes has it in none.
 const SEPARATOR: char = '\0';
 
-/// An object's key, and, if it rests packed, its uid, version and labels: in one piece of memory.
+/// What identifies an object, as the server said it, and, if it rests packed, its labels: in one piece of memory.
 pub(super) struct Head {
-    /// The key, and then, each after a separator: uid, version, label, value, label, value, …
+    /// Key, uid and version, and then, each after a separator: label, value, label, value, …
     text: Box<str>,
-    key_length: u32,
+    key_end: u32,
+    uid_end: u32,
+    version_end: u32,
 }
 
 impl Head {
-    /// The key alone.
-    pub(super) fn key_of(meta: &ObjectMeta) -> Self {
-        let text = key(meta.namespace.as_deref().unwrap_or(""), meta.name.as_deref().unwrap_or(""));
-        let key_length = u32::try_from(text.len()).unwrap_or(u32::MAX);
-        Self { text: text.into(), key_length }
+    /// Key, uid and version.
+    pub(super) fn of(meta: &ObjectMeta) -> Self {
+        let mut text = key(meta.namespace.as_deref().unwrap_or(""), meta.name.as_deref().unwrap_or(""));
+        let key_end = place(&text);
+        text.push_str(meta.uid.as_deref().unwrap_or(""));
+        let uid_end = place(&text);
+        text.push_str(meta.resource_version.as_deref().unwrap_or(""));
+        let version_end = place(&text);
+        Self { text: text.into(), key_end, uid_end, version_end }
     }
 
-    /// Everything; none if it cannot be taken apart again.
-    pub(super) fn of(meta: &ObjectMeta) -> Option<Self> {
-        let mut text = key(meta.namespace.as_deref().unwrap_or(""), meta.name.as_deref().unwrap_or(""));
-        let key_length = u32::try_from(text.len()).ok()?;
-        let labels = meta.labels.iter().flatten().flat_map(|(label, value)| [label.as_str(), value.as_str()]);
-        let rest = [meta.uid.as_deref().unwrap_or(""), meta.resource_version.as_deref().unwrap_or("")];
-        let mut separators = 0;
-        for part in rest.into_iter().chain(labels) {
+    /// The labels too; none if they could not be taken apart again.
+    pub(super) fn with_labels(meta: &ObjectMeta) -> Option<Self> {
+        let mut head = Self::of(meta);
+        let mut text = String::from(head.text);
+        for part in meta.labels.iter().flatten().flat_map(|(label, value)| [label, value]) {
+            if part.contains(SEPARATOR) {
+                return None;
+            }
             text.push(SEPARATOR);
             text.push_str(part);
-            separators += 1;
         }
-        let clear = text.matches(SEPARATOR).count() == separators;
-        clear.then(|| Self { text: text.into(), key_length })
+        head.text = text.into();
+        Some(head)
     }
 
     pub(super) fn key(&self) -> &str {
-        self.text.get(..self.key_length as usize).unwrap_or(&self.text)
+        self.part(0, self.key_end)
     }
 
     pub(super) fn uid(&self) -> &str {
-        self.rest().next().unwrap_or("")
+        self.part(self.key_end, self.uid_end)
     }
 
     pub(super) fn resource_version(&self) -> &str {
-        self.rest().nth(1).unwrap_or("")
+        self.part(self.uid_end, self.version_end)
     }
 
     /// Labels and values, in the order of labels.
     pub(super) fn labels(&self) -> impl Iterator<Item = (&str, &str)> {
-        let mut parts = self.rest().skip(2);
+        let labels = self.text.get(self.version_end as usize..).unwrap_or("");
+        let mut parts = labels.split(SEPARATOR).skip(1);
         std::iter::from_fn(move || Some((parts.next()?, parts.next()?)))
     }
 
-    /// What follows the key.
-    fn rest(&self) -> impl Iterator<Item = &str> {
-        let rest = self.text.get(self.key_length as usize + 1..);
-        rest.into_iter().flat_map(|rest| rest.split(SEPARATOR))
+    fn part(&self, start: u32, end: u32) -> &str {
+        self.text.get(start as usize..end as usize).unwrap_or("")
     }
+}
+
+/// Where a text ends. Names, uids and versions are far from 4 GiB: what arrives has a limit.
+fn place(text: &str) -> u32 {
+    u32::try_from(text.len()).unwrap_or(u32::MAX)
 }

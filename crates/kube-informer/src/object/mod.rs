@@ -80,35 +80,24 @@ enum Rest<K> {
 impl<K: Resource> Object<K> {
     /// An object that rests decoded.
     pub fn new(object: K) -> Self {
-        let head = Head::key_of(object.meta());
-        let inner = Inner { head, rest: Rest::Decoded(Box::new(object)) };
+        Self::changed(object, |object| object)
+    }
+
+    /// An object that is changed before anybody sees it, and rests decoded. What it is remains what it was before.
+    pub(crate) fn changed(object: K, change: impl FnOnce(K) -> K) -> Self {
+        let head = Head::of(object.meta());
+        let inner = Inner { head, rest: Rest::Decoded(Box::new(change(object))) };
         Self { stored: Stored(Arc::new(inner)), view: OnceLock::new() }
     }
 
     /// An object that rests as bytes, and that this handle has already looked into: the codec must make the same
     /// value of the bytes. One whose metadata cannot be kept apart rests decoded.
     pub(crate) fn packed(object: K, bytes: Box<[u8]>, codec: &Arc<Codec<K>>) -> Self {
-        let Some(head) = Head::of(object.meta()) else { return Self::new(object) };
+        let Some(head) = Head::with_labels(object.meta()) else { return Self::new(object) };
         let view = View::new(object);
         let packed = Packed::new(bytes, Arc::clone(codec), &view);
         let inner = Inner { head, rest: Rest::Packed(packed) };
         Self { stored: Stored(Arc::new(inner)), view: OnceLock::from(view) }
-    }
-
-    /// The object's uid.
-    pub fn uid(&self) -> &str {
-        match &self.stored.0.rest {
-            Rest::Decoded(object) => object.meta().uid.as_deref().unwrap_or(""),
-            Rest::Packed(_) => self.stored.0.head.uid(),
-        }
-    }
-
-    /// The object's version.
-    pub fn resource_version(&self) -> &str {
-        match &self.stored.0.rest {
-            Rest::Decoded(object) => object.meta().resource_version.as_deref().unwrap_or(""),
-            Rest::Packed(_) => self.stored.0.head.resource_version(),
-        }
     }
 
     /// The object's labels.
@@ -134,6 +123,16 @@ impl<K> Object<K> {
     /// The object's namespace; empty for cluster-scoped objects.
     pub fn namespace(&self) -> &str {
         self.key().split_once('/').map_or("", |(namespace, _)| namespace)
+    }
+
+    /// The object's uid, as the server said it.
+    pub fn uid(&self) -> &str {
+        self.stored.0.head.uid()
+    }
+
+    /// The object's version, as the server said it: also if a transform has taken it out of the object.
+    pub fn resource_version(&self) -> &str {
+        self.stored.0.head.resource_version()
     }
 
     /// Whether two handles are for the same version of the same object in memory.

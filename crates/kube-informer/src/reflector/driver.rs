@@ -15,7 +15,7 @@ use super::{
     BookmarkVerdict, Config, EventVerdict, Failure, ListRequest, Machine, PageVerdict, Reason, Step,
     WatchEnd, WatchRequest,
 };
-use crate::object::Object;
+use crate::object::{Object, key};
 use crate::queue::{Closed, Delta, Producer};
 use crate::source::{ListPart, ListWatch, SourceError, Want, WatchPart, watch_failure};
 
@@ -182,7 +182,7 @@ where
         while let Some(part) = tokio::time::timeout(patience, parts.next()).await.map_err(|_| silent())? {
             match part? {
                 ListPart::Item(object) => collected.put(object),
-                ListPart::Undecodable(error) => collected.undecodable.push(error),
+                ListPart::Undecodable(error) => collected.quarantine("ADDED", error),
                 ListPart::Bytes(bytes) => self.note(Note::Heard { bytes }),
                 ListPart::End(meta) => return Ok(meta),
             }
@@ -237,7 +237,12 @@ where
                 return Ok(WatchEnd::Overdue);
             };
             match part {
-                None => return Ok(WatchEnd::Closed),
+                None => {
+                    if self.machine.is_short(now()) {
+                        self.note(Note::Failed(&SourceError::short()));
+                    }
+                    return Ok(WatchEnd::Closed);
+                }
                 Some(Err(error)) => {
                     self.note(Note::Failed(&error));
                     return Ok(if error.garbled { WatchEnd::Garbled } else { WatchEnd::Broken });
@@ -245,7 +250,7 @@ where
                 Some(Ok(WatchPart::Undecodable { event, error })) => {
                     let version = error.key.as_ref().map_or("", |key| key.resource_version.as_str());
                     match self.machine.event(event == "ADDED", version, now()) {
-                        EventVerdict::Collect => collected.undecodable.push(error),
+                        EventVerdict::Collect => collected.quarantine(&event, error),
                         EventVerdict::Apply => queue.push(Delta::Undecodable { event, error }).await?,
                     }
                 }
@@ -296,7 +301,7 @@ where
         };
         let version = object.resource_version();
         match self.machine.event(kind == Kind::Added, version, now()) {
-            EventVerdict::Collect if kind == Kind::Deleted => collected.remove(&object),
+            EventVerdict::Collect if kind == Kind::Deleted => collected.remove(object.key()),
             EventVerdict::Collect => collected.put(object),
             EventVerdict::Apply => {
                 let delta = match kind {
@@ -348,17 +353,24 @@ enum Kind {
 struct Collected<K> {
     objects: Vec<Option<Object<K>>>,
     places: HashMap<Box<str>, usize>,
-    undecodable: Vec<DecodeError>,
+    undecodable: HashMap<Box<str>, DecodeError>,
+    nameless: Vec<DecodeError>,
 }
 
 impl<K> Default for Collected<K> {
     fn default() -> Self {
-        Self { objects: Vec::new(), places: HashMap::new(), undecodable: Vec::new() }
+        Self {
+            objects: Vec::new(),
+            places: HashMap::new(),
+            undecodable: HashMap::new(),
+            nameless: Vec::new(),
+        }
     }
 }
 
 impl<K> Collected<K> {
     fn put(&mut self, object: Object<K>) {
+        self.undecodable.remove(object.key());
         match self.places.entry(object.key().into()) {
             Entry::Occupied(place) => self.objects[*place.get()] = Some(object.resting()),
             Entry::Vacant(place) => {
@@ -368,16 +380,28 @@ impl<K> Collected<K> {
         }
     }
 
-    fn remove(&mut self, object: &Object<K>) {
-        if let Some(place) = self.places.remove(object.key()) {
+    fn remove(&mut self, key: &str) {
+        self.undecodable.remove(key);
+        if let Some(place) = self.places.remove(key) {
             self.objects[place] = None;
+        }
+    }
+
+    /// Something happened to an object that could not be decoded. What was seen of it before stays.
+    fn quarantine(&mut self, event: &str, error: DecodeError) {
+        let key = error.key.as_deref().map(|of| key(&of.namespace, &of.name));
+        match key {
+            Some(key) if event == "DELETED" => self.remove(&key),
+            Some(key) => drop(self.undecodable.insert(key.into(), error)),
+            None => self.nameless.push(error),
         }
     }
 
     fn replaced(self, resource_version: String) -> Delta<K> {
         drop(self.places);
         let objects = self.objects.into_iter().flatten().collect();
-        Delta::Replaced { objects, resource_version, undecodable: self.undecodable }
+        let undecodable = self.undecodable.into_values().chain(self.nameless).collect();
+        Delta::Replaced { objects, resource_version, undecodable }
     }
 }
 
@@ -393,6 +417,13 @@ impl SourceError {
             reason: String::new(),
             message: format!("{what} did not come in time"),
             garbled: false,
+        }
+    }
+
+    fn short() -> Self {
+        Self {
+            message: "the watch ended as soon as it had begun, without an event".to_owned(),
+            ..Self::silent("")
         }
     }
 

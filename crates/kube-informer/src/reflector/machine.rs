@@ -298,6 +298,12 @@ impl Machine {
         BookmarkVerdict::Progress { resource_version }
     }
 
+    /// Whether an open watch has done so little that its end is a failure.
+    pub fn is_short(&self, now: Instant) -> bool {
+        let Phase::Watch(watching) = &self.phase else { return false };
+        watching.events == 0 && now.saturating_duration_since(watching.opened) < self.config.short_watch
+    }
+
     /// When the driver is to cut an open watch, with [`WatchEnd::Overdue`]; none if no watch is open.
     pub fn deadline(&self) -> Option<Instant> {
         let Phase::Watch(watching) = &self.phase else { return None };

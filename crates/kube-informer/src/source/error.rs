@@ -36,7 +36,7 @@ impl SourceError {
 
     /// A function that the user gave panicked.
     pub(crate) fn panicked(message: &str) -> Self {
-        let message = format!("an index function panicked, and the informer has stopped: {message}");
+        let message = format!("a function of the program panicked, and the informer has stopped: {message}");
         Self { failure: Failure::Other, code: 0, reason: String::new(), message, garbled: false }
     }
 

@@ -76,7 +76,7 @@ impl<K: Resource> KubeSource<K> {
         Self::at(client, None, kind)
     }
 
-    /// The objects of a kind in one namespace.
+    /// The objects of a kind in one namespace; in all if its name is empty.
     pub fn namespaced(client: Client, namespace: &str, kind: &K::DynamicType) -> Self {
         Self::at(client, Some(namespace), kind)
     }
@@ -135,6 +135,7 @@ impl<K: Resource> KubeSource<K> {
     }
 
     fn at(client: Client, namespace: Option<&str>, kind: &K::DynamicType) -> Self {
+        let namespace = namespace.filter(|namespace| !namespace.is_empty());
         let scope = Scope {
             group: K::group(kind).into_owned(),
             version: K::version(kind).into_owned(),

@@ -13,7 +13,9 @@ use futures::stream::{self, BoxStream};
 use http_body_util::BodyExt;
 use kube_client::client::Body;
 use kube_wire::WireError;
-use tokio_util::task::AbortOnDropHandle;
+use tokio::task::JoinHandle;
+use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::task::TaskTracker;
 
 use super::SourceError;
 
@@ -42,7 +44,12 @@ pub(super) trait Cut<T>: Send + 'static {
 }
 
 /// Everything that is decoded from a body, up to its end or the first error.
-pub(super) fn pipeline<T, C, D>(body: Body, cut: C, decode: D) -> BoxStream<'static, Result<T, SourceError>>
+pub(super) fn pipeline<T, C, D>(
+    body: Body,
+    cut: C,
+    tasks: TaskTracker,
+    decode: D,
+) -> BoxStream<'static, Result<T, SourceError>>
 where
     T: Send + 'static,
     C: Cut<T>,
@@ -54,6 +61,8 @@ where
         decode: Arc::new(decode),
         batches: VecDeque::new(),
         ready: VecDeque::new(),
+        tasks,
+        dropped: CancellationToken::new().drop_guard(),
     };
     stream::unfold(Some(pipeline), async |pipeline| {
         let mut pipeline = pipeline?;
@@ -72,13 +81,16 @@ struct Pipeline<T, C, D> {
     /// In the order of the body.
     batches: VecDeque<Batch<T>>,
     ready: VecDeque<Result<T, SourceError>>,
+    tasks: TaskTracker,
+    /// Nobody wants what is being decoded any more.
+    dropped: DropGuard,
 }
 
 type Decoded<T> = Vec<Result<T, SourceError>>;
 
 enum Batch<T> {
     Done(Decoded<T>),
-    Task(AbortOnDropHandle<Decoded<T>>),
+    Task(JoinHandle<Decoded<T>>),
 }
 
 impl<T, C, D> Pipeline<T, C, D>
@@ -133,9 +145,11 @@ where
         }
         let some = !pieces.is_empty() || error.is_some();
         if bytes >= INLINE_BYTES {
-            let decode = Arc::clone(&self.decode);
-            let task = tokio::spawn(async move { pieces.into_iter().map(|piece| decode(piece)).collect() });
-            self.batches.push_back(Batch::Task(AbortOnDropHandle::new(task)));
+            let (decode, dropped) = (Arc::clone(&self.decode), self.dropped.token().clone());
+            let wanted = move |_: &Bytes| !dropped.is_cancelled();
+            let task =
+                async move { pieces.into_iter().take_while(wanted).map(|piece| decode(piece)).collect() };
+            self.batches.push_back(Batch::Task(self.tasks.spawn(task)));
         } else if !pieces.is_empty() {
             let decoded = pieces.into_iter().map(|piece| (self.decode)(piece)).collect();
             self.batches.push_back(Batch::Done(decoded));

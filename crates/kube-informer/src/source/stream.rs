@@ -36,7 +36,7 @@ where
             encoding.decode_object(&item, options).and_then(|object| maker.make(object, Some(&item)));
         Ok(object.map_or_else(ListPart::Undecodable, ListPart::Item))
     };
-    pipeline(body, encoding.items(limits), decode)
+    pipeline(body, encoding.items(limits), want.tracker(), decode)
 }
 
 /// A watch, event by event; `initial` if it begins with what is there.
@@ -75,7 +75,7 @@ where
             Err(error) => Err(SourceError::garbled(error)),
         }
     };
-    pipeline(body, encoding.frames(limits), decode)
+    pipeline(body, encoding.frames(limits), want.tracker(), decode)
 }
 
 /// Makes handles of what was decoded.

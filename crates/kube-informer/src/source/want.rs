@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use kube_core::Resource;
 use kube_wire::{DecodeError, Encoding, ObjectKey};
+use tokio_util::task::TaskTracker;
 
 use crate::fanout::panic_message;
 use crate::object::{Codec, Object, Residency, Warm};
@@ -30,6 +31,8 @@ pub struct Want<K> {
     residency: Residency,
     transform: Option<Transform<K>>,
     known: Option<Box<dyn Known<K>>>,
+    /// The tasks that decode.
+    tasks: TaskTracker,
     /// One for JSON and one for protobuf: a server may answer in either.
     codecs: [OnceLock<Arc<Codec<K>>>; 2],
 }
@@ -41,6 +44,7 @@ impl<K: Resource + 'static> Want<K> {
             residency: Residency::Decoded,
             transform: None,
             known: None,
+            tasks: TaskTracker::new(),
             codecs: [const { OnceLock::new() }; 2],
         }
     }
@@ -67,6 +71,16 @@ impl<K: Resource + 'static> Want<K> {
         self
     }
 
+    /// Tracks the tasks that decode, for those who wait for their end.
+    pub(crate) fn tasks(mut self, tasks: TaskTracker) -> Self {
+        self.tasks = tasks;
+        self
+    }
+
+    pub(crate) fn tracker(&self) -> TaskTracker {
+        self.tasks.clone()
+    }
+
     /// The object of a key, if the reader has it in that version. The key is only asked for if it has any.
     pub fn known(&self, key: impl FnOnce() -> Option<ObjectKey>) -> Option<Object<K>> {
         let known = self.known.as_ref().filter(|known| !known.is_empty())?;
@@ -75,7 +89,20 @@ impl<K: Resource + 'static> Want<K> {
 
     /// Makes a handle of an object that has arrived.
     pub fn take(&self, object: K) -> Result<Object<K>, DecodeError> {
-        Ok(Object::new(self.transformed(object)?))
+        let Some(transform) = &self.transform else { return Ok(Object::new(object)) };
+        let meta = object.meta();
+        let text = |part: &Option<String>| part.clone().unwrap_or_default();
+        let key = ObjectKey::new(
+            text(&meta.namespace),
+            text(&meta.name),
+            text(&meta.uid),
+            text(&meta.resource_version),
+        );
+        let changed = AssertUnwindSafe(|| Object::changed(object, |object| transform(object)));
+        catch_unwind(changed).map_err(|panic| {
+            let why = format!("the transform panicked: {}", panic_message(&*panic));
+            DecodeError { key: Some(Box::new(key)), why }
+        })
     }
 
     /// Makes a handle of an object that has arrived as bytes: those that it is to rest as, if it is to rest as bytes.
@@ -98,22 +125,6 @@ impl<K: Resource + 'static> Want<K> {
         let slot = usize::from(encoding != Encoding::Json);
         let codec = self.codecs[slot].get_or_init(|| Arc::new(codec(warm.map(Warm::new))));
         Ok(Object::packed(object, bytes, codec))
-    }
-
-    fn transformed(&self, object: K) -> Result<K, DecodeError> {
-        let Some(transform) = &self.transform else { return Ok(object) };
-        let meta = object.meta();
-        let text = |part: &Option<String>| part.clone().unwrap_or_default();
-        let key = ObjectKey::new(
-            text(&meta.namespace),
-            text(&meta.name),
-            text(&meta.uid),
-            text(&meta.resource_version),
-        );
-        catch_unwind(AssertUnwindSafe(|| transform(object))).map_err(|panic| {
-            let why = format!("the transform panicked: {}", panic_message(&*panic));
-            DecodeError { key: Some(Box::new(key)), why }
-        })
     }
 }
 

@@ -207,7 +207,8 @@ impl<K: Resource> Store<K> {
         self.shared.current.load().resource_version().cloned()
     }
 
-    /// Waits until the store has seen a version: what the caller wrote at that version can be read from then on.
+    /// Waits until the store has seen a version: what the caller wrote at that version can be read from then on. Waits for
+    /// ever if nobody feeds the store any more: give it a time-out.
     pub async fn wait_until(&self, version: &Version) {
         let mut versions = self.shared.version.subscribe();
         // The sender lives as long as the store, so waiting cannot fail.

@@ -8,6 +8,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
 use kube_core::{ApiResource, DynamicObject, PartialObjectMeta, Selector};
 use kube_informer::factory::{FactoryError, SharedInformerFactory};
 use kube_informer::fanout::Event;
+use kube_informer::informer::InformerError;
 use kube_informer::lister::Lister;
 use kube_informer::source::KubeSource;
 use kube_informer::{Object, SharedInformer};
@@ -164,7 +165,7 @@ async fn several_namespaces_and_types_without_namespaces() {
     assert!(configs.store().namespaced("c").is_empty());
     assert!(namespaces.store().get("", "c").is_some(), "a namespace has no namespace");
     let none = SharedInformerFactory::builder(server.in_process_client()).namespaces([""; 0]).build();
-    assert_eq!(none.of::<ConfigMap>().unwrap_err(), FactoryError::NoNamespace);
+    assert_eq!(none.of::<ConfigMap>().unwrap_err(), FactoryError::Namespaces(InformerError::NoSource));
 }
 
 #[tokio::test(start_paused = true)]

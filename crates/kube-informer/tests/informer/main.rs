@@ -12,6 +12,7 @@ mod discovery;
 mod factory;
 mod handlers;
 mod metrics;
+mod regressions;
 mod residency;
 mod scopes;
 mod untyped;
@@ -28,10 +29,12 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube_informer::fanout::{Event, Handle, ListenerOptions, Registration};
 use kube_informer::informer::{InformerError, Phase, SharedInformer};
 use kube_informer::object::Residency;
+use kube_informer::reflector::Config;
 use kube_informer::source::KubeSource;
 use kube_testserver::{Fault, TestServer, Verb};
 use parking_lot::Mutex;
 use support::Strict;
+use tokio_util::sync::CancellationToken;
 
 /// Nothing here takes longer, in paused time.
 const PATIENCE: Duration = Duration::from_secs(24 * 3600);
@@ -145,17 +148,21 @@ async fn heard_all(log: &Log, informer: &SharedInformer<ConfigMap>) {
     .expect("it hears everything");
 }
 
-#[tokio::test(start_paused = true)]
-async fn the_copy_and_every_log_explain_the_server_after_every_fault() {
-    let faults = [
-        Fault::cut_after(300),
-        Fault::hang_after(500),
-        Fault::no_reply(),
-        Fault::delay(Duration::from_secs(20)),
-        Fault::too_many_requests(Duration::from_secs(5)),
-        Fault::reply(500),
-        Fault::reply(403),
-        Fault::expired(),
+/// Everything that can go wrong with a watch, and with a list. What is about writes alone is not here.
+fn every_fault() -> Vec<(Verb, Fault)> {
+    let both = || {
+        vec![
+            Fault::cut_after(300),
+            Fault::hang_after(500),
+            Fault::no_reply(),
+            Fault::delay(Duration::from_secs(20)),
+            Fault::too_many_requests(Duration::from_secs(5)),
+            Fault::reply(500),
+            Fault::reply(403),
+            Fault::expired(),
+        ]
+    };
+    let watches = [
         Fault::expired_in_stream(3),
         Fault::error_in_stream(500, 2),
         Fault::truncated_frame(2),
@@ -164,31 +171,71 @@ async fn the_copy_and_every_log_explain_the_server_after_every_fault() {
         Fault::close_at_once(),
         Fault::no_initial_events_end(),
     ];
-    for fault in faults {
+    let watches = both().into_iter().chain(watches).map(|fault| (Verb::Watch, fault));
+    let lists = both().into_iter().chain([Fault::stale_read(5)]).map(|fault| (Verb::List, fault));
+    watches.chain(lists).collect()
+}
+
+/// A handler that takes its time: it hears of what happened long ago.
+fn slow(log: &Log, informer: &SharedInformer<ConfigMap>, stop: &CancellationToken) {
+    let (log, stop) = (log.clone(), stop.clone());
+    let mut events = informer.subscribe_with(ListenerOptions::new().high_water(2)).unwrap();
+    tokio::spawn(async move {
+        loop {
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                event = events.next() => match event {
+                    Some(event) => log.hear(&event),
+                    None => return,
+                },
+            }
+            tokio::time::sleep(Duration::from_secs(7)).await;
+        }
+    });
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_copy_and_every_log_explain_the_server_after_every_fault() {
+    for (verb, fault) in every_fault() {
         let server = server().await;
+        let tasks = tokio::runtime::Handle::current().metrics().num_alive_tasks();
         churn(&server, 1, 30);
-        let injected = server.inject(fault.clone().on(Verb::Watch).resource("configmaps").times(3));
-        let informer = informer(&server);
-        let (plain, slow, late, removed) = (Log::default(), Log::default(), Log::default(), Log::default());
+        let injected = server.inject(fault.clone().on(verb).resource("configmaps").times(3));
+        let mut config = Config::default();
+        config.initial_events = verb == Verb::Watch;
+        let source = KubeSource::all(server.in_process_client(), &());
+        let informer = SharedInformer::builder(source).config(config).build();
+        let (plain, taking, late, removed) = (Log::default(), Log::default(), Log::default(), Log::default());
         informer.add_event_handler(plain.handler()).unwrap();
-        let low = ListenerOptions::new().high_water(2);
-        informer.add_event_handler_with(slow.handler(), low).unwrap();
+        let stop = CancellationToken::new();
+        slow(&taking, &informer, &stop);
         let leaving = informer.add_event_handler(removed.handler()).unwrap();
         informer.start();
+        let mut heard = 0;
         for round in 2..6 {
             churn(&server, round, 30);
             server.stop_watches();
             caught_up(&informer, &server).await;
             if round == 3 {
                 leaving.remove();
+                leaving.ended().await;
+                heard = removed.lines().len();
                 informer.add_event_handler(late.handler()).unwrap();
             }
         }
-        for log in [&plain, &slow, &late] {
+        for log in [&plain, &taking, &late] {
             heard_all(log, &informer).await;
         }
+        assert_eq!(removed.lines().len(), heard, "nothing is heard after the removal");
         assert!(injected.hits() > 0, "{fault:?} never struck");
+        stop.cancel();
         informer.shutdown().await;
+        drop(informer);
+        server.clear_faults();
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        let left = tokio::runtime::Handle::current().metrics().num_alive_tasks();
+        assert_eq!(left, tasks, "tasks are left after {fault:?}");
     }
 }
 
