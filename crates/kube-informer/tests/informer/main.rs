@@ -141,7 +141,7 @@ impl Log {
 async fn heard_all(log: &Log, informer: &SharedInformer<ConfigMap>) {
     tokio::time::timeout(PATIENCE, async {
         while log.known() != in_store(informer) {
-            tokio::time::sleep(Duration::from_millis(1)).await;
+            tokio::time::sleep(Duration::from_millis(100)).await;
         }
     })
     .await
@@ -199,6 +199,8 @@ fn slow(log: &Log, informer: &SharedInformer<ConfigMap>, stop: &CancellationToke
 async fn the_copy_and_every_log_explain_the_server_after_every_fault() {
     for (verb, fault) in every_fault() {
         let server = server().await;
+        // The server of the fault before is gone by now.
+        tokio::time::sleep(Duration::from_secs(60)).await;
         let tasks = tokio::runtime::Handle::current().metrics().num_alive_tasks();
         churn(&server, 1, 30);
         let injected = server.inject(fault.clone().on(verb).resource("configmaps").times(3));
