@@ -1,4 +1,4 @@
-//! The project's own commands: `cargo xtask test`, `bench`, `e2e-server`, `schema`, `deny`.
+//! The project's own commands: `cargo xtask test`, `bench`, `e2e-server`, `e2e-clients`, `schema`, `deny`.
 
 #[cfg(test)]
 mod conformance;
@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use kube_informer_e2e_locate::Program;
 
 use step::{Failed, Step};
 
@@ -36,6 +37,12 @@ enum Command {
         #[arg(long)]
         force: bool,
     },
+    /// Build client-go and kubectl, which tests compare with, unless they have been built (needs Go)
+    E2eClients {
+        /// Build them in any case
+        #[arg(long)]
+        force: bool,
+    },
     /// Make the tables of built-in types anew from the Kubernetes API modules (needs Go)
     Schema {
         /// Change nothing; fail if a table is not up to date
@@ -50,7 +57,8 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Test => test(),
         Command::Bench { arguments } => bench(arguments),
-        Command::E2eServer { force } => e2e::server(force),
+        Command::E2eServer { force } => e2e::program(Program::ApiServer, force),
+        Command::E2eClients { force } => e2e::program(Program::ClientGo, force),
         Command::Schema { check } => schema(check),
         Command::Deny => step::run(&deny()),
     };
