@@ -4,7 +4,7 @@ use kube_core::ApiResource;
 use serde_json::{Value, json};
 
 /// A resource.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Known {
     /// Its plural name.
     pub plural: &'static str,

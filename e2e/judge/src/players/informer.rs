@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use kube_client::Client;
-use kube_core::{ParseExpressionError, Resource, Selector};
+use kube_core::{Resource, Selector, SelectorExt};
 use kube_informer::SharedInformer;
 use kube_informer::fanout::{Event, Filtered, Handle, ListenerOptions, Registration};
 use kube_informer::lister::Lister;
@@ -235,8 +235,13 @@ fn all_seen<K: Resource>(objects: &[Object<K>]) -> Vec<Seen> {
     objects.iter().map(seen).collect()
 }
 
+/// Reads `a=b,c=d`, which is all that scenarios have.
 fn selector(labels: &str) -> Result<Selector, String> {
-    labels.parse().map_err(|error: ParseExpressionError| error.to_string())
+    let pair = |text: &str| {
+        let pair = text.split_once('=').ok_or_else(|| format!("{text:?} is not a label and its value"))?;
+        Ok((pair.0.to_owned(), pair.1.to_owned()))
+    };
+    labels.split(',').filter(|text| !text.is_empty()).map(pair).collect()
 }
 
 impl<K> AnyInformer for Of<K>

@@ -1,0 +1,147 @@
+//! client-go and ours play every scenario, on the embedded server and on a real one, and must hear the same.
+//!
+//! `KUBE_INFORMER_SCENARIO=name` plays only those whose name contains it, and shows what was heard.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::io::Write;
+use std::sync::Arc;
+
+use futures::{StreamExt, stream};
+use kube_informer_e2e::{Options, RealServer};
+use kube_informer_e2e_judge::scenario::Way;
+use kube_informer_e2e_judge::{
+    ClientGo, Driver, Log, Ours, Player, Record, Scenario, Stage, compare, define_widgets,
+};
+
+/// So many scenarios are played at once: most of their time they wait.
+const AT_ONCE: usize = 16;
+
+/// Plays only these scenarios, and shows what was heard.
+const ONLY_VARIABLE: &str = "KUBE_INFORMER_SCENARIO";
+
+/// Where scenarios are played.
+enum Place {
+    Embedded,
+    Real(Box<RealServer>),
+}
+
+impl Place {
+    async fn stage(&self, scenario: &Scenario, run: &str) -> Result<Stage, String> {
+        match self {
+            Place::Embedded => Stage::embedded(scenario.server.as_ref()).await,
+            Place::Real(server) => Stage::real(server, run).await,
+        }
+    }
+}
+
+/// Whether client-go is not there, or is not wanted; says so.
+fn skip() -> bool {
+    let is = |name: &str, value: &str| std::env::var_os(name).is_some_and(|set| set == value);
+    if is("KUBE_INFORMER_REQUIRE_E2E", "1") {
+        return false;
+    }
+    let why = match ClientGo::program() {
+        _ if is("KUBE_INFORMER_E2E", "skip") => "KUBE_INFORMER_E2E=skip".to_owned(),
+        Err(why) => why,
+        Ok(_) => return false,
+    };
+    let _ = writeln!(std::io::stderr(), "not compared with client-go: {why}");
+    true
+}
+
+fn chosen(only_real: bool) -> Vec<Scenario> {
+    let only = std::env::var(ONLY_VARIABLE).unwrap_or_default();
+    let all = Scenario::all().unwrap_or_else(|why| panic!("{why}"));
+    all.into_iter().filter(|one| one.name.contains(&only) && (!only_real || one.is_for_real())).collect()
+}
+
+/// Plays a scenario with one player.
+async fn play(
+    scenario: &Scenario,
+    place: &Place,
+    way: Way,
+    client_go: Option<&Arc<ClientGo>>,
+) -> Result<Record, String> {
+    let letter = |yes: bool, one: &'static str, other: &'static str| if yes { one } else { other };
+    let run = format!(
+        "{}-{}{}",
+        scenario.name,
+        letter(client_go.is_some(), "c", "o"),
+        letter(way == Way::Stream, "s", "l")
+    );
+    let stage = place.stage(scenario, &run).await?;
+    let log = Arc::new(Log::new());
+    let player = match client_go {
+        Some(process) => {
+            process.listen(&run, &log);
+            Player::ClientGo(Arc::clone(process), run)
+        }
+        None => Player::Ours(Box::new(Ours::new(stage.client(), way, Arc::clone(&log)))),
+    };
+    Driver::play(scenario, stage, player, log).await
+}
+
+/// Plays a scenario with both; returns in what they differ, in words.
+async fn judge(scenario: &Scenario, place: &Place, way: Way, client_go: &Arc<ClientGo>) -> Vec<String> {
+    let (theirs, ours) =
+        tokio::join!(play(scenario, place, way, Some(client_go)), play(scenario, place, way, None));
+    let show = std::env::var_os(ONLY_VARIABLE).is_some();
+    let differences = match (&theirs, &ours) {
+        (Ok(theirs), Ok(ours)) => compare(scenario, theirs, ours),
+        _ => [theirs.as_ref().err(), ours.as_ref().err()].into_iter().flatten().cloned().collect(),
+    };
+    let head = format!("{} ({way:?}): ", scenario.name);
+    if let (Ok(theirs), Ok(ours)) = (&theirs, &ours)
+        && (show || !differences.is_empty())
+    {
+        let _ = writeln!(std::io::stderr(), "{head}\n client-go:\n{theirs}\n ours:\n{ours}");
+    }
+    differences.into_iter().map(|difference| head.clone() + &difference).collect()
+}
+
+/// Plays all scenarios that a place can play.
+async fn judge_all(place: Place, scenarios: Vec<Scenario>) {
+    let processes =
+        [Way::Stream, Way::List].map(|way| ClientGo::start(way).unwrap_or_else(|why| panic!("{why}")));
+    let plays = scenarios.iter().flat_map(|scenario| scenario.ways.iter().map(move |way| (scenario, *way)));
+    let plays = plays.map(|(scenario, way)| {
+        let client_go = &processes[usize::from(way == Way::List)];
+        judge(scenario, &place, way, client_go)
+    });
+    let plays: Vec<Vec<String>> = stream::iter(plays).buffer_unordered(AT_ONCE).collect().await;
+    let count = plays.len();
+    let mut differences: Vec<String> = plays.into_iter().flatten().collect();
+    let _ = writeln!(std::io::stderr(), "{} scenarios, {count} plays", scenarios.len());
+    differences.sort();
+    assert!(differences.is_empty(), "{} differences:\n{}", differences.len(), differences.join("\n"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn client_go_and_ours_hear_the_same_on_the_embedded_server() {
+    if !skip() {
+        judge_all(Place::Embedded, chosen(false)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn client_go_and_ours_hear_the_same_on_a_real_server() {
+    if skip() || kube_informer_e2e::skip() {
+        return;
+    }
+    let server = RealServer::start(Options::new()).await.unwrap_or_else(|error| panic!("{error}"));
+    define_widgets(&server).await.unwrap_or_else(|why| panic!("{why}"));
+    judge_all(Place::Real(Box::new(server)), chosen(true)).await;
+}
+
+#[test]
+fn every_scenario_can_be_read_and_says_what_it_is_about() {
+    let all = Scenario::all().unwrap_or_else(|why| panic!("{why}"));
+    assert!(all.len() >= 40, "{} scenarios", all.len());
+    for scenario in &all {
+        let name = &scenario.name;
+        assert!(scenario.about.len() > 20 && !scenario.steps.is_empty(), "{name} says what it is about");
+        assert!(scenario.allow.values().all(|why| why.len() > 20), "{name} says why something may differ");
+        assert!(scenario.differs.values().all(|one| one.why.len() > 20), "{name} says why it differs");
+    }
+}
