@@ -160,9 +160,8 @@ impl Driver {
                 let rounds = |driver: &mut Self| driver.log.look(&count.of, |log| log.rounds());
                 self.until("it was told again", async |driver: &mut Self| Ok(rounds(driver) >= count.count))
                     .await?;
-                let of = self.listening(&count.of)?.of.clone();
-                let all = self.handlers.iter().filter(|(_, listening)| listening.of == of);
-                let rounds = all.map(|(name, _)| (name.clone(), self.log.look(name, |log| log.rounds())));
+                let all = self.handlers.keys();
+                let rounds = all.map(|name| (name.clone(), self.log.look(name, |log| log.rounds())));
                 self.record.rounds.push(rounds.collect());
                 Ok(())
             }

@@ -17,6 +17,9 @@ use crate::scenario::{FaultKind, FaultStep, Informer, Object, ServerSettings, Te
 /// The finalizer of objects that have one.
 const FINALIZER: &str = "judge.example.com/wait";
 
+/// How often a new resource is looked for.
+const POLL: std::time::Duration = std::time::Duration::from_millis(50);
+
 /// How large an oversized event is: larger than anything that a server sends.
 const OVERSIZED: usize = 5 << 20;
 
@@ -309,12 +312,12 @@ impl Stage {
 
     /// Ends all watches in good order.
     pub fn stop_watches(&self) -> Result<(), String> {
-        self.embedded_server().map(|server| drop(server.stop_watches()))
+        self.embedded_server().map(|server| _ = server.stop_watches())
     }
 
     /// Forgets all history.
     pub fn compact(&self) -> Result<(), String> {
-        self.embedded_server().map(|server| drop(server.compact()))
+        self.embedded_server().map(|server| _ = server.compact())
     }
 
     /// How often everything was asked for, and answered.
@@ -356,7 +359,8 @@ pub async fn define_widgets(server: &RealServer) -> Result<(), String> {
     let widgets: Api<DynamicObject> = Api::all_with(client, &known.api_resource());
     loop {
         match widgets.list(&Default::default()).await {
-            Err(Error::Api(status)) if status.code == 404 => tokio::task::yield_now().await,
+            // At first nobody knows it, and then nobody can read it yet.
+            Err(Error::Api(status)) if matches!(status.code, 404 | 429) => tokio::time::sleep(POLL).await,
             other => return other.map(|_| ()).map_err(text),
         }
     }
