@@ -70,7 +70,9 @@ fn handler(scenario: &Scenario, name: &str, theirs: Vec<Line>, ours: Vec<Line>) 
 /// What is heard, without what has not changed, and sorted where the order is free.
 fn in_order(lines: Vec<Line>, relist: bool) -> Vec<Line> {
     let mut lines: Vec<Line> = lines.into_iter().filter(|line| line.sort != Sort::Again).collect();
-    let same = |one: &Line, two: &Line| one.step == two.step && one.sort == two.sort;
+    // What a filter makes of a change may be a deletion.
+    let class = |line: &Line| if line.sort == Sort::Gone { Sort::Changed } else { line.sort };
+    let same = |one: &Line, two: &Line| one.step == two.step && class(one) == class(two);
     for run in lines.chunk_by_mut(same) {
         if relist || run[0].sort == Sort::Initial {
             run.sort_by(|one, two| one.text.cmp(&two.text));
@@ -126,7 +128,7 @@ mod tests {
         let changed = [(1, Sort::Changed, "a"), (1, Sort::Changed, "b")];
         assert!(differ("", &changed, &[changed[1], changed[0]]));
         assert!(!differ("relist-order: because", &changed, &[changed[1], changed[0]]));
-        let mixed = [(1, Sort::Gone, "a"), (1, Sort::Changed, "b")];
+        let mixed = [(1, Sort::Unseen, "a"), (1, Sort::Changed, "b")];
         assert!(differ("relist-order: because", &mixed, &[mixed[1], mixed[0]]), "what is gone comes first");
     }
 

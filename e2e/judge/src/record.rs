@@ -39,8 +39,10 @@ pub enum Sort {
     Initial,
     /// A new or changed object.
     Changed,
-    /// An object that is gone.
+    /// An object that was seen to go.
     Gone,
+    /// An object that is gone, and nobody saw it go.
+    Unseen,
     /// An object that has not changed.
     Again,
 }
@@ -96,7 +98,7 @@ fn line(step: usize, heard: &Heard, stage: &Stage) -> Line {
     let (text, sort) = match (heard.kind, &heard.old) {
         (Kind::Add, _) if heard.initial => (format!("there {now}"), Sort::Initial),
         (Kind::Add, _) => (format!("add {now}"), Sort::Changed),
-        (Kind::Delete, _) if heard.unknown => (format!("gone unseen {now}"), Sort::Gone),
+        (Kind::Delete, _) if heard.unknown => (format!("gone unseen {now}"), Sort::Unseen),
         (Kind::Delete, _) => (format!("delete {now}"), Sort::Gone),
         (Kind::Update, Some(_)) if heard.is_again() => (format!("again {now}"), Sort::Again),
         (Kind::Update, old) => {
