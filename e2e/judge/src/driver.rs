@@ -90,7 +90,10 @@ impl Driver {
             Step::Informer(informer) => self.informer(informer).await,
             Step::Handler(handler) => self.handler(handler).await,
             Step::Start(name) => {
-                self.followed(name)?.runs = true;
+                let followed = self.followed(name)?;
+                followed.runs = true;
+                let informer = followed.informer.clone();
+                self.stage.remembered(&informer).await?;
                 self.call("start", name, "").await.map(drop)
             }
             Step::Stop(name) => {

@@ -1,9 +1,9 @@
 //! The server of one run, what was written to it, and what must be there.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 
-use kube_client::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
+use kube_client::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube_client::{Client, Error};
 use kube_core::DynamicObject;
 use kube_informer_e2e::RealServer;
@@ -254,6 +254,31 @@ impl Stage {
         match &self.server {
             Server::Embedded(server) => Ok(server),
             Server::Real => Err("only the embedded server can do that".to_owned()),
+        }
+    }
+
+    /// Waits until the server's memory has what was written: a list at version 0 may show an older state.
+    pub async fn remembered(&self, informer: &Informer) -> Result<(), String> {
+        if matches!(self.server, Server::Embedded(_)) {
+            return Ok(());
+        }
+        let known = Known::find(&informer.resource)?;
+        let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &known.api_resource());
+        let own: Vec<String> = self.own_labels().iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let from_memory = ListParams::default().labels(&own.join(",")).match_any();
+        let everything = Informer { labels: Texts::new(), fields: Texts::new(), namespace: String::new(), ..informer.clone() };
+        let wanted = self.wanted(&everything, &Texts::new());
+        loop {
+            let list = api.list_metadata(&from_memory).await.map_err(text)?;
+            let written = |object: &kube_core::metadata::PartialObjectMeta<DynamicObject>| {
+                let annotations = object.metadata.annotations.as_ref()?;
+                annotations.get("write")?.parse::<u64>().ok()
+            };
+            let has: BTreeSet<Option<u64>> = list.items.iter().map(written).collect();
+            if has == wanted.values().map(|state| Some(state.write)).collect() {
+                return Ok(());
+            }
+            tokio::time::sleep(POLL).await;
         }
     }
 
