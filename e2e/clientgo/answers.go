@@ -15,6 +15,8 @@ func (i *informer) do(c command) (any, error) {
 	switch c.Do {
 	case "start":
 		i.start()
+	case "cancel":
+		i.cancel()
 	case "stop":
 		i.stop()
 	case "index":

@@ -129,8 +129,6 @@ func (h *handler) do(what string) (any, error) {
 	switch what {
 	case "remove":
 		return nil, h.of.RemoveEventHandler(h.registration)
-	case "hold":
-		h.hold()
 	case "release":
 		h.release()
 	case "handler-synced":

@@ -50,7 +50,7 @@ func (r *run) do(c command) (any, error) {
 		}
 		return nil, err
 	}
-	if c.Do == "remove" || c.Do == "hold" || c.Do == "release" || c.Do == "handler-synced" ||
+	if c.Do == "remove" || c.Do == "release" || c.Do == "handler-synced" ||
 		c.Do == "wait-handler-synced" {
 		h := r.handler(c.Name)
 		if h == nil {

@@ -100,6 +100,10 @@ impl Driver {
                 self.followed(name)?.runs = false;
                 self.call("stop", name, "").await.map(drop)
             }
+            Step::Cancel(name) => {
+                self.followed(name)?.runs = false;
+                self.call("cancel", name, "").await.map(drop)
+            }
             Step::Remove(name) => {
                 self.listening(name)?.removed = true;
                 self.call("remove", "", name).await.map(drop)

@@ -110,6 +110,8 @@ pub enum Step {
     Start(String),
     /// Stops an informer, and waits for its end.
     Stop(String),
+    /// Tells an informer to stop, and does not wait.
+    Cancel(String),
     /// Removes a handler.
     Remove(String),
     /// Lets a held handler go on.

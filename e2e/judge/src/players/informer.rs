@@ -34,6 +34,7 @@ pub(super) struct Registered {
 /// An informer of something.
 pub(super) trait AnyInformer: Send + Sync {
     fn start(&self);
+    fn stop(&self);
     fn shutdown(&self) -> BoxFuture<'_, ()>;
     fn add_handler(&self, spec: &HandlerSpec, log: &Arc<Log>, all: &Registrations) -> Result<(), String>;
     fn add_index(&mut self, name: &str) -> Result<(), String>;
@@ -250,6 +251,10 @@ where
 {
     fn start(&self) {
         self.informer.start();
+    }
+
+    fn stop(&self) {
+        self.informer.stop();
     }
 
     fn shutdown(&self) -> BoxFuture<'_, ()> {

@@ -73,6 +73,10 @@ impl Ours {
                 of.start();
                 Answer::Done(None)
             }
+            "cancel" => {
+                of.stop();
+                Answer::Done(None)
+            }
             "stop" => {
                 of.shutdown().await;
                 Answer::Done(None)
