@@ -8,63 +8,97 @@ use crate::scenario::{Freedom, Scenario};
 /// How many rounds of a resync two plays may differ in: when it is looked is not when it is told.
 const ROUNDS_FREE: u64 = 1;
 
-/// In what they differ; nothing if they do not.
+/// In what client-go and ours differ on one server; nothing if they do not.
 pub fn compare(scenario: &Scenario, client_go: &Record, ours: &Record) -> Vec<String> {
-    let mut differences = Vec::new();
-    let names: BTreeSet<&String> = client_go.handlers.keys().chain(ours.handlers.keys()).collect();
-    for name in names {
-        let lines = |record: &Record| record.handlers.get(name).cloned().unwrap_or_default();
-        let (theirs, ours) = (lines(client_go), lines(ours));
-        match scenario.differs.get(name) {
-            Some(pinned) => {
-                differences.extend(pin(&format!("{name} of client-go"), &pinned.client_go, &theirs));
-                differences.extend(pin(&format!("{name} of ours"), &pinned.ours, &ours));
-            }
-            None => differences.extend(handler(scenario, name, theirs, ours)),
-        }
-    }
-    for ((question, theirs), (_, ours)) in client_go.answers.iter().zip(&ours.answers) {
-        let (wanted_theirs, wanted_ours) = match &question.differs {
-            Some(differs) => (&differs.client_go, &differs.ours),
-            None => (theirs, theirs),
-        };
-        if (theirs, ours) != (wanted_theirs, wanted_ours) {
-            differences.push(format!("{question:?}: client-go says {theirs:?}, ours says {ours:?}"));
-        }
-    }
-    for (theirs, ours) in client_go.rounds.iter().zip(&ours.rounds) {
-        for (name, count) in theirs {
-            let other = ours.get(name).copied().unwrap_or(0);
-            if count.abs_diff(other) > ROUNDS_FREE || (*count == 0) != (other == 0) {
-                differences.push(format!("{name} is told again {count} times by client-go, {other} by ours"));
-            }
-        }
-    }
-    for (who, record) in [("client-go", client_go), ("ours", ours)] {
-        differences.extend(record.behind.iter().map(|what| format!("the store of {who} was behind: {what}")));
-    }
-    differences
+    Pair { scenario, names: ["client-go", "ours"], records: [client_go, ours] }.differences(true)
 }
 
-/// Compares what one handler heard.
-fn handler(scenario: &Scenario, name: &str, theirs: Vec<Line>, ours: Vec<Line>) -> Option<String> {
-    let again = |lines: &[Line]| lines.iter().any(|line| line.sort == Sort::Again);
-    if again(&theirs) != again(&ours) && !scenario.allow.contains_key(&Freedom::UnchangedAgain) {
-        let who = if again(&theirs) { "client-go" } else { "ours" };
-        return Some(format!("only {who} tells {name} again of what has not changed"));
+/// In what a real server and ours differ for one client; nothing if they do not.
+pub fn compare_servers(scenario: &Scenario, real: &Record, embedded: &Record) -> Vec<String> {
+    Pair { scenario, names: ["the real server", "our server"], records: [real, embedded] }.differences(false)
+}
+
+/// Two plays of a scenario.
+struct Pair<'a> {
+    scenario: &'a Scenario,
+    names: [&'static str; 2],
+    records: [&'a Record; 2],
+}
+
+impl Pair<'_> {
+    /// In what they differ; `pinned` says that what is pinned is to be so.
+    fn differences(&self, pinned: bool) -> Vec<String> {
+        let [one, two] = self.records;
+        let names: BTreeSet<&String> = one.handlers.keys().chain(two.handlers.keys()).collect();
+        let mut differences: Vec<String> = names.into_iter().flat_map(|name| self.handler(name, pinned)).collect();
+        for ((question, first), (_, second)) in one.answers.iter().zip(&two.answers) {
+            let wanted = match &question.differs {
+                Some(differs) if pinned => (&differs.client_go, &differs.ours),
+                _ => (first, first),
+            };
+            if (first, second) != wanted {
+                let [one, two] = self.names;
+                differences.push(format!("{question:?}: {one} says {first:?}, {two} says {second:?}"));
+            }
+        }
+        differences.extend(self.rounds());
+        for (who, record) in self.names.iter().zip(self.records) {
+            let behind = record.behind.iter().map(|what| format!("the store of {who} was behind: {what}"));
+            differences.extend(behind);
+        }
+        differences
     }
-    let relist = scenario.allow.contains_key(&Freedom::RelistOrder);
-    let (mut theirs, mut ours) = (in_order(theirs, relist), in_order(ours, relist));
-    if scenario.allow.contains_key(&Freedom::AfterRemoval) {
-        let common = theirs.len().min(ours.len());
-        theirs.truncate(common);
-        ours.truncate(common);
+
+    /// Compares what one handler heard.
+    fn handler(&self, name: &str, pinned: bool) -> Vec<String> {
+        let [one, two] = self.records.map(|record| record.handlers.get(name).cloned().unwrap_or_default());
+        match self.scenario.differs.get(name) {
+            Some(known) if pinned => {
+                let first = pin(&format!("{name} of {}", self.names[0]), &known.client_go, &one);
+                first.into_iter().chain(pin(&format!("{name} of {}", self.names[1]), &known.ours, &two)).collect()
+            }
+            _ => self.lines(name, one, two).into_iter().collect(),
+        }
     }
-    let at = (0..theirs.len().max(ours.len())).find(|at| theirs.get(*at) != ours.get(*at))?;
-    let show = |lines: &[Line]| {
-        lines.get(at).map_or_else(|| "nothing".to_owned(), |line| format!("{:?} in step {}", line.text, line.step))
-    };
-    Some(format!("{name} hears {} from client-go, {} from ours", show(&theirs), show(&ours)))
+
+    fn lines(&self, name: &str, one: Vec<Line>, two: Vec<Line>) -> Option<String> {
+        let allows = |freedom| self.scenario.allow.contains_key(&freedom);
+        let again = |lines: &[Line]| lines.iter().any(|line| line.sort == Sort::Again);
+        if again(&one) != again(&two) && !allows(Freedom::UnchangedAgain) {
+            let who = self.names[usize::from(again(&two))];
+            return Some(format!("only {who} tells {name} again of what has not changed"));
+        }
+        let relist = allows(Freedom::RelistOrder);
+        let (mut one, mut two) = (in_order(one, relist), in_order(two, relist));
+        if allows(Freedom::AfterRemoval) {
+            let common = one.len().min(two.len());
+            one.truncate(common);
+            two.truncate(common);
+        }
+        let at = (0..one.len().max(two.len())).find(|at| one.get(*at) != two.get(*at))?;
+        let show = |lines: &[Line]| match lines.get(at) {
+            Some(line) => format!("{:?} in step {}", line.text, line.step),
+            None => "nothing".to_owned(),
+        };
+        let [first, second] = self.names;
+        Some(format!("{name} hears {} from {first}, {} from {second}", show(&one), show(&two)))
+    }
+
+    /// Compares how often handlers were told everything again.
+    fn rounds(&self) -> Vec<String> {
+        let [one, two] = self.records;
+        let mut differences = Vec::new();
+        for (one, two) in one.rounds.iter().zip(&two.rounds) {
+            for (name, first) in one {
+                let second = two.get(name).copied().unwrap_or(0);
+                if first.abs_diff(second) > ROUNDS_FREE || (*first == 0) != (second == 0) {
+                    let [one, two] = self.names;
+                    differences.push(format!("{name} is told again {first} times by {one}, {second} by {two}"));
+                }
+            }
+        }
+        differences
+    }
 }
 
 /// What is heard, without what has not changed, and sorted where the order is free.

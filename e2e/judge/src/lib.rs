@@ -16,7 +16,7 @@ pub mod resources;
 pub mod scenario;
 mod stage;
 
-pub use compare::compare;
+pub use compare::{compare, compare_servers};
 pub use driver::Driver;
 pub use log::{HandlerLog, Log, State};
 pub use players::{ClientGo, Ours, Player};

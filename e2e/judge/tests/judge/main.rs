@@ -1,4 +1,5 @@
-//! client-go and ours play every scenario, on the embedded server and on a real one, and must hear the same.
+//! client-go and ours play every scenario, on the embedded server and on a real one, and must hear the same. And what
+//! client-go hears must be the same on both servers.
 //!
 //! `KUBE_INFORMER_SCENARIO=name` plays only those whose name contains it, and shows what was heard.
 
@@ -6,12 +7,13 @@
 
 use std::io::Write;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures::{StreamExt, stream};
 use kube_informer_e2e::{Options, RealServer};
 use kube_informer_e2e_judge::scenario::Way;
 use kube_informer_e2e_judge::{
-    ClientGo, Driver, Log, Ours, Player, Record, Scenario, Stage, compare, define_widgets,
+    ClientGo, Driver, Log, Ours, Player, Record, Scenario, Stage, compare, compare_servers, define_widgets,
 };
 
 /// So many scenarios are played at once: most of their time they wait.
@@ -63,13 +65,9 @@ async fn play(
     way: Way,
     client_go: Option<&Arc<ClientGo>>,
 ) -> Result<Record, String> {
-    let letter = |yes: bool, one: &'static str, other: &'static str| if yes { one } else { other };
-    let run = format!(
-        "{}-{}{}",
-        scenario.name,
-        letter(client_go.is_some(), "c", "o"),
-        letter(way == Way::Stream, "s", "l")
-    );
+    // Where runs share a server, their names keep them apart.
+    static RUNS: AtomicU64 = AtomicU64::new(0);
+    let run = format!("{}-{}", scenario.name, RUNS.fetch_add(1, Ordering::Relaxed));
     let stage = place.stage(scenario, &run).await?;
     let log = Arc::new(Log::new());
     let player = match client_go {
@@ -86,28 +84,32 @@ async fn play(
 async fn judge(scenario: &Scenario, place: &Place, way: Way, client_go: &Arc<ClientGo>) -> Vec<String> {
     let (theirs, ours) =
         tokio::join!(play(scenario, place, way, Some(client_go)), play(scenario, place, way, None));
-    let show = std::env::var_os(ONLY_VARIABLE).is_some();
-    let differences = match (&theirs, &ours) {
-        (Ok(theirs), Ok(ours)) => compare(scenario, theirs, ours),
-        _ => [theirs.as_ref().err(), ours.as_ref().err()].into_iter().flatten().cloned().collect(),
+    let (theirs, ours) = match (theirs, ours) {
+        (Ok(theirs), Ok(ours)) => (theirs, ours),
+        (theirs, ours) => return [theirs.err(), ours.err()].into_iter().flatten().collect(),
     };
+    let mut differences = compare(scenario, &theirs, &ours);
+    if matches!(place, Place::Real(_)) {
+        match play(scenario, &Place::Embedded, way, Some(client_go)).await {
+            Ok(embedded) => differences.extend(compare_servers(scenario, &theirs, &embedded)),
+            Err(why) => differences.push(why),
+        }
+    }
     let head = format!("{} ({way:?}): ", scenario.name);
-    if let (Ok(theirs), Ok(ours)) = (&theirs, &ours)
-        && (show || !differences.is_empty())
-    {
+    if !differences.is_empty() || std::env::var_os(ONLY_VARIABLE).is_some() {
         let _ = writeln!(std::io::stderr(), "{head}\n client-go:\n{theirs}\n ours:\n{ours}");
     }
     differences.into_iter().map(|difference| head.clone() + &difference).collect()
 }
 
 /// Plays all scenarios that a place can play.
-async fn judge_all(place: Place, scenarios: Vec<Scenario>) {
+async fn judge_all(place: &Place, scenarios: &[Scenario]) {
     let processes =
         [Way::Stream, Way::List].map(|way| ClientGo::start(way).unwrap_or_else(|why| panic!("{why}")));
     let plays = scenarios.iter().flat_map(|scenario| scenario.ways.iter().map(move |way| (scenario, *way)));
     let plays = plays.map(|(scenario, way)| {
         let client_go = &processes[usize::from(way == Way::List)];
-        judge(scenario, &place, way, client_go)
+        judge(scenario, place, way, client_go)
     });
     let plays: Vec<Vec<String>> = stream::iter(plays).buffer_unordered(AT_ONCE).collect().await;
     let count = plays.len();
@@ -120,18 +122,19 @@ async fn judge_all(place: Place, scenarios: Vec<Scenario>) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn client_go_and_ours_hear_the_same_on_the_embedded_server() {
     if !skip() {
-        judge_all(Place::Embedded, chosen(false)).await;
+        judge_all(&Place::Embedded, &chosen(false)).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn client_go_and_ours_hear_the_same_on_a_real_server() {
+async fn client_go_and_ours_hear_the_same_on_a_real_server_and_client_go_on_both_servers() {
     if skip() || kube_informer_e2e::skip() {
         return;
     }
     let server = RealServer::start(Options::new()).await.unwrap_or_else(|error| panic!("{error}"));
     define_widgets(&server).await.unwrap_or_else(|why| panic!("{why}"));
-    judge_all(Place::Real(Box::new(server)), chosen(true)).await;
+    let (place, scenarios) = (Place::Real(Box::new(server)), chosen(true));
+    judge_all(&place, &scenarios).await;
 }
 
 #[test]
