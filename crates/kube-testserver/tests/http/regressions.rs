@@ -7,7 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::Method;
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube_client::api::{Api, PostParams, WatchParams};
+use kube_client::api::{Api, Patch, PatchParams, PostParams, WatchParams};
 use kube_testserver::{Fault, SeedError, TestServer};
 use serde_json::{Value, json};
 
@@ -195,4 +195,20 @@ async fn a_fault_finds_its_resource_by_any_of_its_names() {
     }
     server.inject(Fault::too_many_requests(Duration::MAX).resource("deploy.apps").times(1));
     assert_eq!(get(&client, "/apis/apps/v1/deployments").await.code, 429);
+}
+
+#[tokio::test]
+async fn a_strategic_patch_with_a_value_of_another_type_says_what_it_is_not() {
+    let (_server, client) = start_with_client().await;
+    let configs = config_maps(&client);
+    configs.create(&PostParams::default(), &config_map("a", "1")).await.unwrap();
+    for (patch, why) in [
+        (json!({"data": 5}), "cannot restore map from int64"),
+        (json!({"data": "x"}), "cannot restore map from string"),
+        (json!({"metadata": {"finalizers": 5}}), "cannot restore slice from int64"),
+    ] {
+        let refused = configs.patch("a", &PatchParams::default(), &Patch::Strategic(patch)).await;
+        let refused = refused.unwrap_err().to_string();
+        assert!(refused.contains(why), "{refused}");
+    }
 }
