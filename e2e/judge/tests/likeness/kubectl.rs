@@ -59,7 +59,10 @@ async fn kubectl(call: &Call, kubeconfig: &Path, home: &Path) -> Said {
 
 /// What is the same on both servers: without versions, uids, times, and the width of columns.
 fn common(text: &str) -> String {
-    let words = |line: &str| line.split_whitespace().map(word).collect::<Vec<_>>().join(" ");
+    let words = |line: &str| match line.trim_start().strip_prefix("resourceVersion: ") {
+        Some(_) => "resourceVersion: VERSION".to_owned(),
+        None => line.split_whitespace().map(word).collect::<Vec<_>>().join(" "),
+    };
     text.lines().map(words).collect::<Vec<_>>().join("\n")
 }
 
@@ -75,7 +78,6 @@ fn word(word: &str) -> String {
         _ if is_time => "TIME".to_owned(),
         _ if is_uid => "UID".to_owned(),
         _ if is_folder => "FILE".to_owned(),
-        _ if word.starts_with('"') && digits(bare) && bare.len() > 1 => "VERSION".to_owned(),
         _ => word.to_owned(),
     }
 }

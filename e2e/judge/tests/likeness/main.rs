@@ -3,7 +3,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod common;
 mod kubectl;
+mod requests;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -52,5 +54,12 @@ impl Drop for Both {
 async fn kubectl_prints_the_same_on_both_servers() {
     if !skip() {
         kubectl::compare(&Both::start("kubectl", Options::new()).await).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_are_answered_the_same_by_both_servers() {
+    if !skip() {
+        requests::compare(&Both::start("requests", Options::new()).await).await;
     }
 }
