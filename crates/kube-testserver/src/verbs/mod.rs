@@ -68,7 +68,7 @@ pub(crate) async fn dispatch(call: Call) -> Result<Response<Body>, ApiError> {
         Verb::Update => update::update(&call),
         Verb::Patch => patch::patch(&call),
         Verb::Delete => delete::delete(&call),
-        Verb::DeleteCollection => delete::delete_collection(&call),
+        Verb::DeleteCollection => delete::delete_collection(&call).await,
     }
 }
 

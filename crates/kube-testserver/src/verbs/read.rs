@@ -55,12 +55,19 @@ pub(crate) fn object_reply(call: &Call, code: u16, object: &Stored) -> Response<
 }
 
 pub(crate) async fn list(call: Call) -> Result<Response<Body>, ApiError> {
+    let (meta, items) = listed(&call).await?;
+    let view = View::new(&call.resource, call.form, &call.query, call.cluster.clock.now());
+    Ok(list_reply(view, &meta, items, call.gzip))
+}
+
+/// What a request selects, and what is said of it.
+pub(crate) async fn listed(call: &Call) -> Result<(ListMeta, Vec<Arc<Stored>>), ApiError> {
     let options = ListOptions::parse(&call.query, false)?;
     let selector = parse_selector(&call.resource, &options)?;
     let (page, limit) = if options.continue_token.is_empty() {
-        first_page(&call, &options, &selector).await?
+        first_page(call, &options, &selector).await?
     } else {
-        next_page(&call, &options, &selector)?
+        next_page(call, &options, &selector)?
     };
     let meta = ListMeta {
         version: page.version,
@@ -71,8 +78,7 @@ pub(crate) async fn list(call: Call) -> Result<Response<Body>, ApiError> {
         // With a selector nobody knows how many of the rest it selects.
         remaining: page.remaining.filter(|_| selector.is_empty()),
     };
-    let view = View::new(&call.resource, call.form, &call.query, call.cluster.clock.now());
-    Ok(list_reply(view, &meta, page.items, call.gzip))
+    Ok((meta, page.items))
 }
 
 pub(crate) fn parse_selector(resource: &Resource, options: &ListOptions) -> Result<Selector, ApiError> {

@@ -212,3 +212,19 @@ async fn a_strategic_patch_with_a_value_of_another_type_says_what_it_is_not() {
         assert!(refused.contains(why), "{refused}");
     }
 }
+
+#[tokio::test]
+async fn deleting_a_page_says_where_the_next_one_begins() {
+    let (server, client) = start_with_client().await;
+    for name in ["a", "b", "c"] {
+        server.put(&config_map(name, "1")).unwrap();
+    }
+    let path = "/api/v1/namespaces/default/configmaps";
+    let (_, first) = send_json(&client, Method::DELETE, &format!("{path}?limit=1"), None).await;
+    assert_eq!(first["items"].as_array().map(Vec::len), Some(1));
+    assert_eq!(first["metadata"]["remainingItemCount"], 2);
+    let token = first["metadata"]["continue"].as_str().unwrap();
+    let (_, rest) = send_json(&client, Method::DELETE, &format!("{path}?continue={token}"), None).await;
+    assert_eq!(rest["items"].as_array().map(Vec::len), Some(2));
+    assert!(server.objects("v1/ConfigMap").unwrap().is_empty());
+}

@@ -2,6 +2,9 @@
 
 use serde_json::Value;
 
+/// What generated names begin with, in all requests.
+const GENERATED: &str = "d-";
+
 /// The answer without what no two servers have in common.
 pub(crate) fn common(value: &Value) -> Value {
     match value {
@@ -20,6 +23,9 @@ fn field(name: &str, value: &Value) -> Value {
         ("continue", Value::String(_)) => "TOKEN".into(),
         ("creationTimestamp" | "deletionTimestamp" | "time", Value::String(_)) => "TIME".into(),
         ("message" | "reason", Value::String(text)) => words(text).into(),
+        // Ours describes the columns of tables in its own words.
+        ("description", Value::String(_)) => "TEXT".into(),
+        ("name", Value::String(text)) if is_generated(text) => "GENERATED".into(),
         _ => common(value),
     }
 }
@@ -29,7 +35,7 @@ fn words(text: &str) -> String {
     let mut words = Vec::new();
     for word in text.split(' ') {
         let bare = word.trim_matches(|sign: char| !sign.is_ascii_alphanumeric());
-        let is_number = bare.len() > 1 && bare.chars().all(|sign| sign.is_ascii_digit());
+        let is_number = !bare.is_empty() && bare.chars().all(|sign| sign.is_ascii_digit());
         let is_uid = bare.len() == 36 && bare.matches('-').count() == 4;
         words.push(match (is_number, is_uid) {
             (true, _) => word.replace(bare, "NUMBER"),
@@ -38,6 +44,10 @@ fn words(text: &str) -> String {
         });
     }
     words.join(" ")
+}
+
+fn is_generated(name: &str) -> bool {
+    name.strip_prefix(GENERATED).is_some_and(|rest| rest.len() == 5)
 }
 
 /// Whether it says how many seconds something is old.

@@ -7,6 +7,7 @@ use kube_informer_e2e_judge::ClientGo;
 use serde::Deserialize;
 use tokio::io::AsyncWriteExt;
 
+use crate::common::is_age;
 use crate::{Both, PATIENCE, folder};
 
 /// One call of kubectl.
@@ -68,13 +69,11 @@ fn common(text: &str) -> String {
 
 fn word(word: &str) -> String {
     let bare = word.trim_matches(|sign: char| "\",".contains(sign));
-    let digits = |text: &str| !text.is_empty() && text.chars().all(|sign| sign.is_ascii_digit());
-    let is_age = bare.strip_suffix('s').is_some_and(digits);
     let is_time = bare.len() == 20 && bare.ends_with('Z') && bare[10..11] == *"T";
     let is_uid = bare.len() == 36 && bare.matches('-').count() == 4;
     let is_folder = bare.starts_with("/tmp/") && bare.contains("LIVE-") || bare.contains("MERGED-");
     match bare {
-        _ if is_age => "AGE".to_owned(),
+        _ if is_age(bare) => "AGE".to_owned(),
         _ if is_time => "TIME".to_owned(),
         _ if is_uid => "UID".to_owned(),
         _ if is_folder => "FILE".to_owned(),

@@ -6,6 +6,7 @@
 mod common;
 mod kubectl;
 mod requests;
+mod watchers;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -61,5 +62,13 @@ async fn kubectl_prints_the_same_on_both_servers() {
 async fn requests_are_answered_the_same_by_both_servers() {
     if !skip() {
         requests::compare(&Both::start("requests", Options::new()).await).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn watchers_of_kube_hear_the_same_from_both_servers() {
+    if !skip() {
+        // Without its cache, the real server forgets what etcd has forgotten.
+        watchers::compare(&Both::start("watchers", Options::new().without_watch_cache()).await).await;
     }
 }

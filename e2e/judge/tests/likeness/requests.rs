@@ -12,9 +12,6 @@ use serde_json::{Value, json};
 use crate::common::common;
 use crate::{Both, PATIENCE, folder};
 
-/// What the generated names begin with.
-const GENERATED: &str = "d-";
-
 /// One request.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -32,9 +29,6 @@ struct Ask {
     /// Remembers the version and the token of the answer under this name.
     #[serde(default)]
     keep: Option<String>,
-    /// There are generated names in the answer.
-    #[serde(default)]
-    names: bool,
     /// Why it may be answered differently.
     #[serde(default)]
     differs: String,
@@ -70,8 +64,7 @@ impl Asker {
             self.kept.insert(format!("${name}.token"), text("/metadata/continue"));
             self.kept.insert(format!("${name}"), text("/metadata/resourceVersion"));
         }
-        let value = common(&value);
-        (code, if ask.names { without_names(&value) } else { value })
+        (code, common(&value))
     }
 
     /// Puts in what was remembered; the longest names first.
@@ -87,20 +80,6 @@ fn read(bytes: &[u8]) -> Value {
         Ok(mut values) if values.len() == 1 && values[0].get("type").is_none() => values.remove(0),
         Ok(values) => Value::Array(values),
         Err(_) => json!({"text": String::from_utf8_lossy(bytes)}),
-    }
-}
-
-/// The same, with one name for all that were generated.
-fn without_names(value: &Value) -> Value {
-    match value {
-        Value::Object(fields) => {
-            fields.iter().map(|(name, value)| (name.clone(), without_names(value))).collect()
-        }
-        Value::Array(items) => items.iter().map(without_names).collect(),
-        Value::String(text) if text.starts_with(GENERATED) && text.len() == GENERATED.len() + 5 => {
-            "d-NAME".into()
-        }
-        other => other.clone(),
     }
 }
 
