@@ -52,7 +52,12 @@ pub(crate) fn suite() -> Result<Suite, Failed> {
         }
         names.push(named(&sources));
     }
-    for (name, test) in [("tests on a real server", "real"), ("client-go as judge", "judge")] {
+    let tests = [
+        ("tests on a real server", "real"),
+        ("client-go as judge", "judge"),
+        ("beside the real server", "likeness"),
+    ];
+    for (name, test) in tests {
         let arguments = ["test", "--workspace", "--test", test];
         steps.push(Step::cargo(name, &arguments).env(REQUIRED_VARIABLE, "1"));
     }

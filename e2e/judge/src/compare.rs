@@ -30,7 +30,8 @@ impl Pair<'_> {
     fn differences(&self, pinned: bool) -> Vec<String> {
         let [one, two] = self.records;
         let names: BTreeSet<&String> = one.handlers.keys().chain(two.handlers.keys()).collect();
-        let mut differences: Vec<String> = names.into_iter().flat_map(|name| self.handler(name, pinned)).collect();
+        let mut differences: Vec<String> =
+            names.into_iter().flat_map(|name| self.handler(name, pinned)).collect();
         for ((question, first), (_, second)) in one.answers.iter().zip(&two.answers) {
             let wanted = match &question.differs {
                 Some(differs) if pinned => (&differs.client_go, &differs.ours),
@@ -55,7 +56,10 @@ impl Pair<'_> {
         match self.scenario.differs.get(name) {
             Some(known) if pinned => {
                 let first = pin(&format!("{name} of {}", self.names[0]), &known.client_go, &one);
-                first.into_iter().chain(pin(&format!("{name} of {}", self.names[1]), &known.ours, &two)).collect()
+                first
+                    .into_iter()
+                    .chain(pin(&format!("{name} of {}", self.names[1]), &known.ours, &two))
+                    .collect()
             }
             _ => self.lines(name, one, two).into_iter().collect(),
         }
@@ -93,7 +97,8 @@ impl Pair<'_> {
                 let second = two.get(name).copied().unwrap_or(0);
                 if first.abs_diff(second) > ROUNDS_FREE || (*first == 0) != (second == 0) {
                     let [one, two] = self.names;
-                    differences.push(format!("{name} is told again {first} times by {one}, {second} by {two}"));
+                    differences
+                        .push(format!("{name} is told again {first} times by {one}, {second} by {two}"));
                 }
             }
         }

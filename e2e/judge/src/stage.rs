@@ -264,9 +264,15 @@ impl Stage {
         }
         let known = Known::find(&informer.resource)?;
         let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &known.api_resource());
-        let own: Vec<String> = self.own_labels().iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let own: Vec<String> =
+            self.own_labels().iter().map(|(name, value)| format!("{name}={value}")).collect();
         let from_memory = ListParams::default().labels(&own.join(",")).match_any();
-        let everything = Informer { labels: Texts::new(), fields: Texts::new(), namespace: String::new(), ..informer.clone() };
+        let everything = Informer {
+            labels: Texts::new(),
+            fields: Texts::new(),
+            namespace: String::new(),
+            ..informer.clone()
+        };
         let wanted = self.wanted(&everything, &Texts::new());
         loop {
             let list = api.list_metadata(&from_memory).await.map_err(text)?;
@@ -393,7 +399,10 @@ pub async fn define_widgets(server: &RealServer) -> Result<(), String> {
 
 impl fmt::Debug for Stage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Stage").field("server", &self.server).field("writes", &self.writes).finish_non_exhaustive()
+        f.debug_struct("Stage")
+            .field("server", &self.server)
+            .field("writes", &self.writes)
+            .finish_non_exhaustive()
     }
 }
 

@@ -83,7 +83,7 @@ pub(crate) async fn watch(call: Call) -> Result<Response<Body>, ApiError> {
             let page = cluster.store.page(table, &PageQuery { at: stale, ..query });
             // A past that is forgotten cannot be shown.
             let page = page.or_else(|_| cluster.store.page(table, &query));
-            let page = page.map_err(|old| too_old(0, old.oldest))?;
+            let page = page.map_err(|old| too_old(&cluster, 0, old.oldest))?;
             slot.position.store(page.version, Ordering::Relaxed);
             Some(page)
         }
@@ -131,9 +131,13 @@ enum Start {
     WithObjects,
 }
 
-/// The error of a watch from a version that the history no longer has.
-fn too_old(asked: u64, oldest: u64) -> ApiError {
-    ApiError::expired(format!("too old resource version: {asked} ({oldest})"))
+/// The error of a watch from a version that the history no longer has: in the words of the watch cache, or of etcd.
+fn too_old(cluster: &Cluster, asked: u64, oldest: u64) -> ApiError {
+    if cluster.options.watch_cache {
+        ApiError::expired(format!("too old resource version: {asked} ({oldest})"))
+    } else {
+        ApiError::expired("The resourceVersion for the provided watch is too old.")
+    }
 }
 
 struct Watch {
@@ -216,7 +220,8 @@ impl Watch {
         let batch = match self.cluster.store.changes_for(self.table, &self.slot, BATCH) {
             Ok(batch) => batch,
             Err(old) => {
-                write_error(&too_old(self.slot.position.load(Ordering::Relaxed), old.oldest), out);
+                let position = self.slot.position.load(Ordering::Relaxed);
+                write_error(&too_old(&self.cluster, position, old.oldest), out);
                 self.done = true;
                 return true;
             }

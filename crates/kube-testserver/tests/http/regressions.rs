@@ -220,11 +220,28 @@ async fn deleting_a_page_says_where_the_next_one_begins() {
         server.put(&config_map(name, "1")).unwrap();
     }
     let path = "/api/v1/namespaces/default/configmaps";
-    let (_, first) = send_json(&client, Method::DELETE, &format!("{path}?limit=1"), None).await;
+    let options = json!({});
+    let first = send_json(&client, Method::DELETE, &format!("{path}?limit=1"), &options).await.json();
     assert_eq!(first["items"].as_array().map(Vec::len), Some(1));
     assert_eq!(first["metadata"]["remainingItemCount"], 2);
     let token = first["metadata"]["continue"].as_str().unwrap();
-    let (_, rest) = send_json(&client, Method::DELETE, &format!("{path}?continue={token}"), None).await;
+    let rest = send_json(&client, Method::DELETE, &format!("{path}?continue={token}"), &options).await.json();
     assert_eq!(rest["items"].as_array().map(Vec::len), Some(2));
     assert!(server.objects("v1/ConfigMap").unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_server_without_a_cache_says_of_forgotten_versions_what_etcd_says() {
+    for (cache, said) in [
+        (true, "too old resource version: 1 ("),
+        (false, "The resourceVersion for the provided watch is too old."),
+    ] {
+        let server = TestServer::builder().watch_cache(cache).start().await.unwrap();
+        let configs = config_maps(&server.client().unwrap());
+        create_all(&configs, &["a", "b"]).await;
+        server.compact();
+        let mut watch = Follower::open(&configs, &WatchParams::default(), "1").await;
+        let error = watch.error().await;
+        assert!(error.message.starts_with(said), "{}", error.message);
+    }
 }

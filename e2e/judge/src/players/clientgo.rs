@@ -131,8 +131,11 @@ async fn hear(stdout: ChildStdout, hearing: Arc<Hearing>) {
                 log.heard(&line.handler, event);
             }
         } else if let Some(answer) = hearing.answers.lock().remove(&line.number) {
-            let outcome =
-                if line.error.is_empty() { Ok(line.answer.unwrap_or(Answer::Done(None))) } else { Err(line.error) };
+            let outcome = if line.error.is_empty() {
+                Ok(line.answer.unwrap_or(Answer::Done(None)))
+            } else {
+                Err(line.error)
+            };
             let _ = answer.send(outcome);
         }
     }

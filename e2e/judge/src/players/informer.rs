@@ -163,7 +163,8 @@ fn add_handler<K: Resource + Send + Sync + 'static>(
         informer.add_event_handler_with(handler, options)
     } else {
         let selector = selector(&spec.filter)?;
-        let filter = move |object: &Object<K>| selector.matches(object.meta().labels.as_ref().unwrap_or(&NONE));
+        let filter =
+            move |object: &Object<K>| selector.matches(object.meta().labels.as_ref().unwrap_or(&NONE));
         informer.add_event_handler_with(Filtered::new(filter, handler), options)
     };
     let registration = Arc::new(added.map_err(|error| error.to_string())?);
@@ -181,8 +182,7 @@ fn recorder<K: Resource + Send + Sync + 'static>(
     all: &Registrations,
     gate: &Arc<Gate>,
 ) -> impl Handle<K> {
-    let (informer, log, all, gate) =
-        (informer.clone(), Arc::clone(log), Arc::clone(all), Arc::clone(gate));
+    let (informer, log, all, gate) = (informer.clone(), Arc::clone(log), Arc::clone(all), Arc::clone(gate));
     let (name, panics, mut adds) = (spec.name.clone(), spec.panics.clone(), spec.adds.clone());
     move |event: Event<K>| {
         let object = event.object();
@@ -271,7 +271,9 @@ where
             let meta = object.meta();
             if by == "words" {
                 let words = meta.annotations.as_ref().and_then(|all| all.get("words"));
-                return words.map(|words| words.split_whitespace().map(str::to_owned).collect()).unwrap_or_default();
+                return words
+                    .map(|words| words.split_whitespace().map(str::to_owned).collect())
+                    .unwrap_or_default();
             }
             let label = meta.labels.as_ref().and_then(|labels| labels.get(&by));
             label.cloned().into_iter().collect::<Vec<_>>()

@@ -8,7 +8,9 @@ const GENERATED: &str = "d-";
 /// The answer without what no two servers have in common.
 pub(crate) fn common(value: &Value) -> Value {
     match value {
-        Value::Object(fields) => fields.iter().map(|(name, value)| (name.clone(), field(name, value))).collect(),
+        Value::Object(fields) => {
+            fields.iter().map(|(name, value)| (name.clone(), field(name, value))).collect()
+        }
         Value::Array(items) => items.iter().map(common).collect(),
         Value::String(text) if is_age(text) => "AGE".into(),
         other => other.clone(),

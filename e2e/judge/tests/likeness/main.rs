@@ -34,9 +34,11 @@ struct Both {
 }
 
 impl Both {
-    async fn start(name: &str, options: Options) -> Self {
+    /// Starts both, with lists in memory or without: without, the real server forgets what etcd has forgotten.
+    async fn start(name: &str, cache: bool) -> Self {
+        let options = if cache { Options::new() } else { Options::new().without_watch_cache() };
         let real = RealServer::start(options.rbac()).await.unwrap_or_else(|error| panic!("{error}"));
-        let ours = TestServer::start().await.unwrap();
+        let ours = TestServer::builder().watch_cache(cache).start().await.unwrap();
         let folder = std::env::temp_dir().join(format!("kube-informer-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let our_kubeconfig = folder.join("kubeconfig");
@@ -54,21 +56,28 @@ impl Drop for Both {
 #[tokio::test(flavor = "multi_thread")]
 async fn kubectl_prints_the_same_on_both_servers() {
     if !skip() {
-        kubectl::compare(&Both::start("kubectl", Options::new()).await).await;
+        kubectl::compare(&Both::start("kubectl", true).await).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn requests_are_answered_the_same_by_both_servers() {
     if !skip() {
-        requests::compare(&Both::start("requests", Options::new()).await).await;
+        requests::compare(&Both::start("requests", true).await, "requests.yaml").await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_forgotten_is_refused_in_the_same_way_by_both_servers() {
+    if !skip() {
+        let both = Both::start("expired", false).await;
+        requests::compare(&both, "expired.yaml").await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn watchers_of_kube_hear_the_same_from_both_servers() {
     if !skip() {
-        // Without its cache, the real server forgets what etcd has forgotten.
-        watchers::compare(&Both::start("watchers", Options::new().without_watch_cache()).await).await;
+        watchers::compare(&Both::start("watchers", false).await).await;
     }
 }

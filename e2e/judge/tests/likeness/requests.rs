@@ -48,7 +48,8 @@ impl Asker {
         let mut request = Request::builder().method(method).uri(self.fill(path));
         request = request.header("accept", ask.accept.as_deref().unwrap_or("application/json"));
         if ask.body.is_some() {
-            request = request.header("content-type", ask.content_type.as_deref().unwrap_or("application/json"));
+            request =
+                request.header("content-type", ask.content_type.as_deref().unwrap_or("application/json"));
         }
         let request = request.body(Body::from(self.fill(&body).into_bytes())).unwrap();
         let answered = async {
@@ -83,13 +84,22 @@ fn read(bytes: &[u8]) -> Value {
     }
 }
 
-pub(crate) async fn compare(both: &Both) {
-    let text = std::fs::read_to_string(folder().join("requests.yaml")).unwrap();
+/// What makes both servers forget all history.
+const COMPACT: &str = "COMPACT";
+
+/// Asks both servers what is in a file.
+pub(crate) async fn compare(both: &Both, file: &str) {
+    let text = std::fs::read_to_string(folder().join(file)).unwrap();
     let asks: Vec<Ask> = serde_saphyr::from_str(&text).unwrap();
     let mut real = Asker { client: both.real.client().await.unwrap(), kept: BTreeMap::new() };
     let mut ours = Asker { client: both.ours.client().unwrap(), kept: BTreeMap::new() };
     let mut differences = Vec::new();
     for ask in &asks {
+        if ask.what == COMPACT {
+            both.real.compact().await.unwrap();
+            both.ours.compact();
+            continue;
+        }
         let (real, ours) = tokio::join!(real.ask(ask), ours.ask(ask));
         if real != ours && ask.differs.is_empty() {
             let shown = |answer: &(u16, Value)| format!("{} {}", answer.0, answer.1);

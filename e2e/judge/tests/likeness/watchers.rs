@@ -157,8 +157,10 @@ fn in_words(event: Result<Event<ConfigMap>, watcher::Error>) -> String {
 
 pub(crate) async fn compare(both: &Both) {
     for (way, config) in ways() {
-        let (real, ours) =
-            tokio::join!(play(Server::Real(&both.real), config.clone()), play(Server::Ours(&both.ours), config));
+        let (real, ours) = tokio::join!(
+            play(Server::Real(&both.real), config.clone()),
+            play(Server::Ours(&both.ours), config)
+        );
         let [real, ours] = [real, ours].map(|heard| without_errors(&heard));
         assert_eq!(real, ours, "asked for a {way}: the real server first, ours second");
         assert!(real.iter().filter(|said| *said == "ready").count() >= 2, "{way}: it began anew: {real:?}");
