@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::command::{Answer, Command, HandlerSpec, InformerSpec};
-use crate::log::{Log, State};
+use crate::log::{HandlerLog, Log, State};
 use crate::players::Player;
 use crate::record::Record;
 use crate::resources::Known;
@@ -164,11 +164,11 @@ impl Driver {
                     .await
             }
             Step::WaitRounds(count) => {
-                let rounds = |driver: &mut Self| driver.log.look(&count.of, |log| log.rounds());
+                let rounds = |driver: &mut Self| driver.log.look(&count.of, HandlerLog::rounds);
                 self.until("it was told again", async |driver: &mut Self| Ok(rounds(driver) >= count.count))
                     .await?;
                 let all = self.handlers.keys();
-                let rounds = all.map(|name| (name.clone(), self.log.look(name, |log| log.rounds())));
+                let rounds = all.map(|name| (name.clone(), self.log.look(name, HandlerLog::rounds)));
                 self.record.rounds.push(rounds.collect());
                 Ok(())
             }
