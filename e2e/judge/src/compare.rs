@@ -43,6 +43,9 @@ impl Pair<'_> {
             }
         }
         differences.extend(self.rounds());
+        if pinned {
+            differences.extend(self.asked());
+        }
         for (who, record) in self.names.iter().zip(self.records) {
             let behind = record.behind.iter().map(|what| format!("the store of {who} was behind: {what}"));
             differences.extend(behind);
@@ -86,6 +89,24 @@ impl Pair<'_> {
         };
         let [first, second] = self.names;
         Some(format!("{name} hears {} from {first}, {} from {second}", show(&one), show(&two)))
+    }
+
+    /// Compares what was asked of the server.
+    fn asked(&self) -> Vec<String> {
+        let [one, two] = self.records;
+        let mut differences = Vec::new();
+        for (name, first) in &one.asked {
+            let second = two.asked.get(name).cloned().unwrap_or_default();
+            let wanted = match self.scenario.asks.get(name) {
+                Some(known) => (&known.client_go, &known.ours),
+                None => (first, first),
+            };
+            if (first, &second) != wanted {
+                let [one, two] = self.names;
+                differences.push(format!("{name} asks: {one} {first:?}, {two} {second:?}"));
+            }
+        }
+        differences
     }
 
     /// Compares how often handlers were told everything again.
@@ -187,6 +208,24 @@ mod tests {
         assert!(compare(&scenario, &a, &b).is_empty());
         assert_eq!(compare(&scenario, &a, &a).len(), 1);
         assert_eq!(compare(&scenario, &b, &a).len(), 2);
+    }
+
+    #[test]
+    fn what_is_asked_is_the_same_or_pinned() {
+        let asked = |text: &str| {
+            let asked = [("i".to_owned(), vec![text.to_owned()])].into();
+            Record { asked, ..Record::default() }
+        };
+        let pinned = "{about: a, family: b, steps: [], asks: {i: {why: w, client-go: [a], ours: [b]}}}";
+        let (free, pinned) = (scenario(""), Scenario::parse("test", pinned).unwrap());
+        assert!(compare(&free, &asked("a"), &asked("a")).is_empty());
+        assert!(!compare(&free, &asked("a"), &asked("b")).is_empty());
+        assert!(compare(&pinned, &asked("a"), &asked("b")).is_empty());
+        assert!(!compare(&pinned, &asked("a"), &asked("a")).is_empty());
+        assert!(
+            compare_servers(&free, &asked("a"), &asked("b")).is_empty(),
+            "servers are not asked the same"
+        );
     }
 
     #[test]

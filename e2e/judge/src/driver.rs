@@ -64,6 +64,9 @@ impl Driver {
         played.map_err(|why| driver.explain(&why))?;
         ended?;
         driver.record.take(&driver.log.all(), &driver.stage);
+        for (name, followed) in &driver.informers {
+            driver.record.asked.insert(name.clone(), driver.stage.asked(&followed.informer));
+        }
         Ok(driver.record)
     }
 
@@ -135,7 +138,12 @@ impl Driver {
                 self.stage.clear(name);
                 Ok(())
             }
-            Step::StopWatches(_) => self.stage.stop_watches(),
+            Step::StopWatches(_) => {
+                let requests = self.stage.stop_watches()?;
+                // Whoever asks again has seen the end.
+                let again = async |driver: &mut Self| Ok(driver.stage.count_requests()? >= requests);
+                self.until("all have asked again", again).await
+            }
             Step::Compact(_) => self.stage.compact(),
             Step::Offline(name) => {
                 let followed = self.followed(name)?;

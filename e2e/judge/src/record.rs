@@ -17,6 +17,8 @@ pub struct Record {
     pub answers: Vec<(Question, String)>,
     /// How often each handler had been told everything again, each time that it was looked.
     pub rounds: Vec<BTreeMap<String, u64>>,
+    /// What each informer asked of the embedded server, and was given.
+    pub asked: BTreeMap<String, Vec<String>>,
     /// Calls for which the store was behind what they told.
     pub behind: Vec<String>,
 }
@@ -144,6 +146,9 @@ impl fmt::Display for Record {
         }
         for (question, answer) in &self.answers {
             writeln!(f, "  {} {} {}: {answer}", question.what, question.of, question.name)?;
+        }
+        for (informer, asked) in &self.asked {
+            writeln!(f, "  {informer} asked: {asked:?}")?;
         }
         self.rounds.iter().try_for_each(|rounds| writeln!(f, "  told again: {rounds:?}"))?;
         self.behind.iter().try_for_each(|behind| writeln!(f, "  the store was behind: {behind}"))

@@ -5,7 +5,8 @@
 //! everything that a step causes is heard before the next; the steps of `together` are done without waiting between.
 //!
 //! Few things are free everywhere: the order of the objects of an initial list, and of what a resync tells. What else
-//! may differ is named in `allow`, and what does differ on purpose is pinned for both sides in `differs`.
+//! may differ is named in `allow`, and what does differ on purpose is pinned for both sides: in `differs` what handlers
+//! hear, in `asks` what informers ask of the server (requests that were refused do not count).
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -35,9 +36,12 @@ pub struct Scenario {
     /// What may differ, and why.
     #[serde(default)]
     pub allow: BTreeMap<Freedom, String>,
-    /// What does differ: by handler.
+    /// What handlers hear differently.
     #[serde(default)]
     pub differs: BTreeMap<String, Pinned>,
+    /// What informers ask of the server differently.
+    #[serde(default)]
+    pub asks: BTreeMap<String, Pinned>,
     /// What is done.
     pub steps: Vec<Step>,
 }
@@ -86,15 +90,15 @@ pub enum Freedom {
     AfterRemoval,
 }
 
-/// What one handler hears, from client-go and from ours.
+/// What one handler hears, or one informer asks: of client-go, and of ours.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Pinned {
     /// Why they differ.
     pub why: String,
-    /// All that is heard from client-go.
+    /// All of client-go.
     pub client_go: Vec<String>,
-    /// All that is heard from ours.
+    /// All of ours.
     pub ours: Vec<String>,
 }
 
@@ -156,7 +160,7 @@ pub enum Step {
     Offline(String),
     /// Takes that back.
     Online(String),
-    /// Ends all watches in good order.
+    /// Ends all watches in good order, and waits until all have asked again.
     StopWatches(Nothing),
     /// Forgets all history.
     Compact(Nothing),

@@ -7,7 +7,7 @@ use kube_client::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostPa
 use kube_client::{Client, Error};
 use kube_core::DynamicObject;
 use kube_informer_e2e::RealServer;
-use kube_testserver::{Fault, InjectedFault, TestServer, Verb};
+use kube_testserver::{Fault, InjectedFault, RequestRecord, TestServer, Verb};
 use serde_json::{Value, json};
 
 use crate::log::State;
@@ -341,9 +341,16 @@ impl Stage {
         Ok(())
     }
 
-    /// Ends all watches in good order.
-    pub fn stop_watches(&self) -> Result<(), String> {
-        self.embedded_server().map(|server| _ = server.stop_watches())
+    /// Ends all watches in good order; returns how many requests there will have been when all have come back.
+    pub fn stop_watches(&self) -> Result<u64, String> {
+        let server = self.embedded_server()?;
+        let before = server.stats().requests;
+        Ok(before + server.stop_watches() as u64)
+    }
+
+    /// How many requests there have been.
+    pub fn count_requests(&self) -> Result<u64, String> {
+        Ok(self.embedded_server()?.stats().requests)
     }
 
     /// Forgets all history.
@@ -369,10 +376,45 @@ impl Stage {
         Ok(lists.count() as u64)
     }
 
+    /// What was asked for and answered, in words: the lists and watches of one informer.
+    pub fn asked(&self, informer: &Informer) -> Vec<String> {
+        let Server::Embedded(server) = &self.server else { return Vec::new() };
+        let namespace = self.namespace(&informer.namespace);
+        let requests = server.requests();
+        let answered = requests.iter().filter(|request| {
+            request.code == Some(200)
+                && matches!(request.verb, Some(Verb::List | Verb::Watch))
+                && request.resource == informer.resource
+                && request.namespace == namespace
+        });
+        answered.map(|request| self.in_words(request)).collect()
+    }
+
+    fn in_words(&self, request: &RequestRecord) -> String {
+        let text = |name: &str| request.parameter(name).unwrap_or_default();
+        let version = match text("resourceVersion").as_str() {
+            "" => "the latest".to_owned(),
+            "0" => "any".to_owned(),
+            version => match self.write_at(version) {
+                Some((write, true)) => format!("#{write}"),
+                Some((write, false)) => format!("after #{write}"),
+                None => "before #1".to_owned(),
+            },
+        };
+        let limit = Some(text("limit")).filter(|limit| !matches!(limit.as_str(), "" | "0"));
+        let limit = limit.map(|limit| format!(" in pages of {limit}")).unwrap_or_default();
+        match request.verb {
+            Some(Verb::Watch) if text("sendInitialEvents") == "true" => format!("stream at {version}"),
+            Some(Verb::Watch) => format!("watch from {version}"),
+            _ if text("continue").is_empty() => format!("list at {version}{limit}"),
+            _ => format!("next page{limit}"),
+        }
+    }
+
     /// What was asked, for people.
     pub fn requests(&self) -> Vec<String> {
         let Server::Embedded(server) = &self.server else { return Vec::new() };
-        let line = |request: &kube_testserver::RequestRecord| {
+        let line = |request: &RequestRecord| {
             format!("{} {}?{} -> {:?}", request.method, request.path, request.query, request.code)
         };
         server.requests().iter().filter(|request| request.method == "GET").map(line).collect()
