@@ -313,6 +313,10 @@ impl Driver {
         }
         let running = self.informers.iter().filter(|(_, followed)| followed.runs && !followed.offline);
         let running: Vec<String> = running.map(|(name, _)| name.clone()).collect();
+        let count = running.len();
+        // So that what an informer does next begins with a watch, and not with one that it is about to open.
+        self.until("all watches are open", async |driver: &mut Self| Ok(driver.stage.has_watches(count)))
+            .await?;
         for name in running {
             let informer = self.followed(&name)?.informer.clone();
             let wanted = self.stage.wanted(&informer, &Texts::new());

@@ -348,6 +348,14 @@ impl Stage {
         Ok(before + server.stop_watches() as u64)
     }
 
+    /// Whether so many watches are open, as far as that can be known.
+    pub fn has_watches(&self, count: usize) -> bool {
+        match &self.server {
+            Server::Embedded(server) => server.stats().watches >= count,
+            Server::Real => true,
+        }
+    }
+
     /// How many requests there have been.
     pub fn count_requests(&self) -> Result<u64, String> {
         Ok(self.embedded_server()?.stats().requests)
