@@ -81,7 +81,8 @@ const GARBLED: u64 = 3;
 
 /// Trouble that time alone does not change.
 fn is_lasting(trouble: &Trouble) -> bool {
-    matches!(trouble.error.code, 401 | 403 | 404) || (trouble.error.garbled && trouble.times >= GARBLED)
+    let refused = matches!(trouble.error.code, 401 | 403 | 404) && !trouble.list_is_next;
+    refused || (trouble.error.garbled && trouble.times >= GARBLED)
 }
 
 /// Nothing that time alone would change.
