@@ -1,5 +1,6 @@
-//! The project's own commands: `cargo xtask test`, `bench`, `e2e-server`, `schema`, `deny`.
+//! The project's own commands: `cargo xtask test`, `bench`, `e2e-server`, `schema`, `accessors`, `deny`.
 
+mod accessors;
 #[cfg(test)]
 mod conformance;
 mod e2e;
@@ -42,6 +43,12 @@ enum Command {
         #[arg(long)]
         check: bool,
     },
+    /// Make the methods anew that lead from a factory to each built-in kind, from k8s-openapi's sources
+    Accessors {
+        /// Change nothing; fail if a file is not up to date
+        #[arg(long)]
+        check: bool,
+    },
     /// Check licences, bans and duplicate versions (needs cargo-deny)
     Deny,
 }
@@ -52,6 +59,7 @@ fn main() -> ExitCode {
         Command::Bench { arguments } => bench(arguments),
         Command::E2eServer { force } => e2e::server(force),
         Command::Schema { check } => schema(check),
+        Command::Accessors { check } => accessors::accessors(check),
         Command::Deny => step::run(&deny()),
     };
     match outcome {

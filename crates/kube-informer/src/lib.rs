@@ -30,6 +30,7 @@
 //! [`factory`] makes one informer for each type; [`discovery`] says what resources a server has. To wait until something
 //! happens, once, see [`watch`]. [`metrics`] show all of it to Prometheus.
 
+pub mod accessors;
 pub mod discovery;
 pub mod factory;
 pub mod fanout;

@@ -1,0 +1,51 @@
+//! From a factory to each kind by name: `factory.apps().v1().deployments()`.
+//!
+//! ```
+//! use kube_core::Selector;
+//! use kube_informer::SharedInformerFactory;
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! # let server = kube_testserver::TestServer::start().await?;
+//! # server.seed("{apiVersion: v1, kind: Node, metadata: {name: node-1}}")?;
+//! # let client = server.client()?;
+//! let factory = SharedInformerFactory::new(client);
+//! let nodes = factory.core().v1().nodes();
+//! let deployments = factory.apps().v1().deployments();
+//! let (informer, lister) = (nodes.informer()?, nodes.lister()?);
+//! deployments.informer()?;
+//! factory.start();
+//! factory.wait_for_cache_sync().await?;
+//! assert_eq!(lister.get("node-1")?.name(), "node-1");
+//! assert_eq!(informer.store().list().len(), lister.list(&Selector::default()).len());
+//! factory.shutdown().await;
+//! # Ok(())
+//! # }
+//! # tokio::runtime::Runtime::new().unwrap().block_on(example()).unwrap();
+//! ```
+//!
+//! There is one for every built-in kind that k8s-openapi can list, in the version of Kubernetes that is enabled there.
+//! They are the folders and files of [`groups`], which `cargo xtask accessors` makes. Types of custom resources get
+//! theirs from the macro [`accessors!`](crate::accessors!). All of them are nothing but another way to say
+//! [`factory.of::<K>()`](crate::SharedInformerFactory::of): what is not called is not compiled.
+
+#[macro_use]
+mod macros;
+mod accessor;
+mod custom;
+pub mod groups;
+
+pub use accessor::Accessor;
+pub use groups::each;
+
+use kube_core::Resource;
+use serde::de::DeserializeOwned;
+
+/// Is told of each built-in kind by [`each`].
+///
+/// Whatever it does with a type is compiled for all of them.
+pub trait Visit {
+    /// A type that has an accessor.
+    fn visit<K>(&mut self)
+    where
+        K: Resource<DynamicType = ()> + DeserializeOwned + Send + Sync + 'static;
+}
