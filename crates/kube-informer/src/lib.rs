@@ -45,7 +45,10 @@ pub mod source;
 pub mod store;
 pub mod watch;
 
-pub use factory::{DynamicSharedInformerFactory, MetadataSharedInformerFactory, SharedInformerFactory};
+pub use factory::{
+    DynamicSharedInformerFactory, MetadataSharedInformerFactory, ObjectOrMetadataInformerFactory,
+    SharedInformerFactory,
+};
 pub use fanout::EventHandler;
 pub use informer::SharedInformer;
 pub use metrics::Metrics;

@@ -4,7 +4,8 @@
 /// `factory.samplecontroller().v1alpha1().foos()`.
 ///
 /// A trait is declared that has to be in scope where they are used, and beside it a module of the name of the group,
-/// for what its methods return. After it come the versions, each with its kinds by the names that their accessors shall have.
+/// for what its methods return: [`kinds::<samplecontroller::Group>()`](crate::factory::FactoryBuilder::kinds) makes all
+/// of the types known to a factory by their resources. After it come the versions, each with its kinds by the names that their accessors shall have.
 ///
 /// ```
 /// use kube_informer::SharedInformerFactory;
@@ -70,6 +71,12 @@ macro_rules! accessors {
                     }
                 }
             )+
+        }
+
+        impl $crate::accessors::Kinds for $group::Group {
+            fn each<V: $crate::accessors::Visit>(visitor: &mut V) {
+                $($(visitor.visit::<$kind>();)+)+
+            }
         }
 
         #[allow(unreachable_pub, reason = "how visible it is, is up to the caller")]

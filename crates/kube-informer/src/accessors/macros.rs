@@ -13,9 +13,10 @@ macro_rules! groups {
             })+
         }
 
-        /// Tells of every built-in kind that has an accessor.
-        pub fn each<V: $crate::accessors::Visit>(visitor: &mut V) {
-            $(gated! { [$($($gate)+)?] $group::each(visitor); })+
+        impl $crate::accessors::Kinds for $crate::accessors::BuiltIn {
+            fn each<V: $crate::accessors::Visit>(visitor: &mut V) {
+                $(gated! { [$($($gate)+)?] <$group::$name as $crate::accessors::Kinds>::each(visitor); })+
+            }
         }
     };
 }
@@ -38,8 +39,10 @@ macro_rules! group {
             })+
         }
 
-        pub(super) fn each<V: $crate::accessors::Visit>(visitor: &mut V) {
-            $(gated! { [$($($gate)+)?] $version::each(visitor); })+
+        impl $crate::accessors::Kinds for $name {
+            fn each<V: $crate::accessors::Visit>(visitor: &mut V) {
+                $(gated! { [$($($gate)+)?] <$version::$type as $crate::accessors::Kinds>::each(visitor); })+
+            }
         }
     };
 }
@@ -62,8 +65,10 @@ macro_rules! version {
             })+
         }
 
-        pub(super) fn each<V: $crate::accessors::Visit>(visitor: &mut V) {
-            $(gated! { [$($($gate)+)?] visitor.visit::<kinds::$kind>(); })+
+        impl $crate::accessors::Kinds for $name {
+            fn each<V: $crate::accessors::Visit>(visitor: &mut V) {
+                $(gated! { [$($($gate)+)?] visitor.visit::<kinds::$kind>(); })+
+            }
         }
     };
 }

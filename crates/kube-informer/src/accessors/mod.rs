@@ -35,16 +35,25 @@ mod custom;
 pub mod groups;
 
 pub use accessor::Accessor;
-pub use groups::each;
 
 use kube_core::Resource;
 use serde::de::DeserializeOwned;
 
-/// Is told of each built-in kind by [`each`].
+/// Several types: those of a version of a group, of a group, or all [built-in](BuiltIn) ones.
 ///
-/// Whatever it does with a type is compiled for all of them.
+/// Made known to a factory by [`FactoryBuilder::kinds`](crate::factory::FactoryBuilder::kinds).
+pub trait Kinds {
+    /// Tells of each of them. Whatever the visitor does with a type is compiled for all of them.
+    fn each<V: Visit>(visitor: &mut V);
+}
+
+/// All built-in kinds that have an accessor.
+#[derive(Debug)]
+pub enum BuiltIn {}
+
+/// Is told of each of several types by [`Kinds::each`].
 pub trait Visit {
-    /// A type that has an accessor.
+    /// One of the types.
     fn visit<K>(&mut self)
     where
         K: Resource<DynamicType = ()> + DeserializeOwned + Send + Sync + 'static;

@@ -9,10 +9,11 @@ use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube_client::Client;
-use kube_core::Resource;
+use kube_core::{GroupVersionResource, Resource};
 use serde::de::DeserializeOwned;
 
-use super::{FactoryError, InformerFactory, Mode, Typed};
+use super::resource::{KnownTypes, Make};
+use super::{FactoryError, InformerFactory, Mode, Typed, known};
 use crate::informer::{InformerBuilder, SharedInformer};
 use crate::metrics::Metrics;
 use crate::object::Residency;
@@ -26,7 +27,7 @@ type TweakHook = Box<dyn Fn(&mut Tweak) + Send + Sync>;
 #[must_use = "a builder does nothing until `build`"]
 pub struct FactoryBuilder<M> {
     client: Client,
-    settings: Settings,
+    pub(super) settings: Settings,
     mode: PhantomData<fn() -> M>,
 }
 
@@ -48,6 +49,7 @@ pub(super) struct Settings {
     pub(super) transform_metadata: Option<MetadataHook>,
     /// Each an `Arc<dyn Fn(K) -> K + Send + Sync>` of its type.
     transforms: HashMap<TypeId, Box<dyn Any + Send + Sync>>,
+    pub(super) kinds: KnownTypes,
     pub(super) residency: Residency,
     pub(super) metrics: Option<Metrics>,
     pub(super) config: Config,
@@ -175,6 +177,11 @@ impl Settings {
         }
         let builder = builder.seed(self.seed.wrapping_add(number)).resync(self.resync);
         Ok(builder.residency(self.residency).config(self.config.clone()))
+    }
+
+    /// What makes the informer of a resource whose type was made known.
+    pub(super) fn maker_of(&self, asked: &GroupVersionResource) -> Option<Make> {
+        self.kinds.get(&known::as_key(asked)).copied()
     }
 
     /// How often listeners of a type are told everything again.

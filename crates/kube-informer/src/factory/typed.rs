@@ -72,6 +72,6 @@ impl SharedInformerFactory {
     }
 }
 
-fn is_cluster_scoped<K: Resource + 'static>() -> bool {
+pub(super) fn is_cluster_scoped<K: Resource + 'static>() -> bool {
     TypeId::of::<K::Scope>() == TypeId::of::<ClusterResourceScope>()
 }

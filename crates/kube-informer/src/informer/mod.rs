@@ -2,12 +2,14 @@
 
 mod builder;
 mod controller;
+mod generic;
 mod process;
 mod status;
 mod step;
 
 pub use builder::InformerBuilder;
 pub use controller::Controller;
+pub use generic::GenericInformer;
 pub use status::{InformerStatus, Phase, ScopeStatus, Trouble};
 
 use std::fmt;
