@@ -18,6 +18,7 @@ use crate::informer::{InformerBuilder, SharedInformer};
 use crate::metrics::Metrics;
 use crate::object::Residency;
 use crate::reflector::Config;
+use crate::selector::{check_fields, check_labels};
 use crate::source::{KubeSource, Tweak, resource_name};
 
 /// Changes what is asked for, for every type.
@@ -84,7 +85,8 @@ impl<M: Mode> FactoryBuilder<M> {
         self
     }
 
-    /// Changes what is asked for, for every type: selectors and other parameters.
+    /// Changes what is asked for, for every type: selectors and other parameters. Selectors that make no sense are
+    /// refused when an informer is asked for.
     pub fn tweak(mut self, change: impl Fn(&mut Tweak) + Send + Sync + 'static) -> Self {
         self.settings.tweak = Some(Box::new(change));
         self
@@ -154,13 +156,8 @@ impl Settings {
     where
         K: Resource + DeserializeOwned + Send + Sync + 'static,
     {
-        let tweaked = |source: KubeSource<K>| {
-            source.tweak(|tweak| {
-                if let Some(change) = &self.tweak {
-                    change(tweak);
-                }
-            })
-        };
+        let tweak = self.checked_tweak()?;
+        let tweaked = |source: KubeSource<K>| source.tweak(|own| *own = tweak.clone());
         let mut builder = match &self.namespaces {
             Some(namespaces) if !cluster_scoped => {
                 let sources = KubeSource::namespaces(client, namespaces, kind).into_iter().map(tweaked);
@@ -177,6 +174,17 @@ impl Settings {
         }
         let builder = builder.seed(self.seed.wrapping_add(number)).resync(self.resync);
         Ok(builder.residency(self.residency).config(self.config.clone()))
+    }
+
+    /// What is asked for.
+    fn checked_tweak(&self) -> Result<Tweak, FactoryError> {
+        let mut tweak = Tweak::default();
+        if let Some(change) = &self.tweak {
+            change(&mut tweak);
+        }
+        check_labels(&tweak.label_selector)?;
+        check_fields(&tweak.field_selector)?;
+        Ok(tweak)
     }
 
     /// What makes the informer of a resource whose type was made known.

@@ -1,6 +1,7 @@
 //! What comes of asking a factory.
 
 use crate::informer::InformerError;
+use crate::selector::SelectorError;
 use crate::source::SourceError;
 
 /// Why a factory cannot do what it is asked for.
@@ -43,6 +44,9 @@ pub enum FactoryError {
         /// What was asked for: `v1 nodes`.
         given: String,
     },
+    /// What the factory is told to select by makes no sense.
+    #[error(transparent)]
+    Selector(#[from] SelectorError),
     /// Some informers cannot sync, or were stopped before they had.
     #[error("{}", in_words(.0))]
     NotSynced(Vec<NotSynced>),

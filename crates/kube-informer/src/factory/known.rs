@@ -6,9 +6,9 @@ use kube_core::{GroupVersionResource, Resource};
 use serde::de::DeserializeOwned;
 
 use super::FactoryError;
-use super::typed::is_cluster_scoped;
 use crate::accessors::{BuiltIn, Kinds, Visit};
 use crate::discovery::{MAX_NEAREST, typing_errors};
+use crate::source::is_cluster_scoped;
 
 /// A resource for which k8s-openapi has a type.
 struct Known {

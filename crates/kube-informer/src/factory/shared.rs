@@ -76,12 +76,18 @@ impl<K: Resource + Send + Sync + 'static> AnyInformer for SharedInformer<K> {
     }
 }
 
-/// An answer that makes no sense may be an accident; so many in a row are not.
-const GARBLED: u64 = 3;
+/// An answer that makes no sense may be an accident, and a request that is not understood is put in other words; so many
+/// in a row are not.
+const TOO_OFTEN: u64 = 3;
 
 /// Trouble that time alone does not change.
 fn is_lasting(trouble: &Trouble) -> bool {
-    matches!(trouble.error.code, 401 | 403 | 404) || (trouble.error.garbled && trouble.times >= GARBLED)
+    let often = trouble.times >= TOO_OFTEN;
+    match trouble.error.code {
+        401 | 403 | 404 => true,
+        400 | 405 | 422 => often,
+        _ => trouble.error.garbled && often,
+    }
 }
 
 /// Nothing that time alone would change.

@@ -13,6 +13,7 @@ mod want;
 
 pub use error::SourceError;
 pub(crate) use error::watch_failure;
+pub(crate) use kube::is_cluster_scoped;
 pub use kube::{KubeSource, Tweak};
 pub use pager::{Listed, list_all};
 #[cfg(test)]
