@@ -72,6 +72,8 @@ pub struct NotSynced {
     pub resource: String,
     /// Why not; none if it was stopped, or if nothing is wrong yet.
     pub cause: Option<SourceError>,
+    /// It was asked for in namespaces, and not in all.
+    pub confined: bool,
 }
 
 fn advice(nearest: &[String]) -> String {
@@ -89,6 +91,9 @@ fn in_words(failed: &[NotSynced]) -> String {
     let each: Vec<String> = failed
         .iter()
         .map(|one| match &one.cause {
+            Some(cause) if one.confined && cause.code == 404 => {
+                format!("{}: {cause} (if it has no namespaces, ask a factory for all of them)", one.resource)
+            }
             Some(cause) => format!("{}: {cause}", one.resource),
             None => format!("{}: stopped before it had synced", one.resource),
         })

@@ -54,11 +54,11 @@ fn requirements(selector: &str) -> Result<Vec<Requirement>, String> {
     }
     loop {
         all.push(requirement(&mut tokens)?);
-        match tokens.next() {
+        match tokens.peek() {
             "" => return Ok(all),
-            "," => {}
+            "," => tokens.next(),
             other => return Err(tokens.expected(", or the end", other)),
-        }
+        };
     }
 }
 
