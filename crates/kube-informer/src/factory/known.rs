@@ -99,6 +99,10 @@ fn nearest<'a>(
     let mut near: Vec<(usize, bool, String)> = built_in.chain(others).collect();
     near.sort();
     near.dedup();
+    // What is called just so leaves no room for guesses.
+    if near.first().is_some_and(|(errors, ..)| *errors == 0) {
+        near.retain(|(errors, ..)| *errors == 0);
+    }
     near.into_iter().take(MAX_NEAREST).map(|(.., name)| name).collect()
 }
 
@@ -113,18 +117,23 @@ impl Known {
 
     /// By plural, kind, or the kind of the list.
     fn is_called(&self, name: &str) -> bool {
-        let without_list = name.len().checked_sub("List".len()).and_then(|end| name.split_at_checked(end));
-        let of_list = without_list.filter(|(_, list)| list.eq_ignore_ascii_case("list"));
-        let of_list = of_list.is_some_and(|(kind, _)| kind.eq_ignore_ascii_case(&self.kind));
+        let of_list = listed(name).is_some_and(|kind| kind.eq_ignore_ascii_case(&self.kind));
         name.eq_ignore_ascii_case(&self.plural) || name.eq_ignore_ascii_case(&self.kind) || of_list
     }
 
-    /// What is named is no resource, but the kind of a list of this, in the singular or the plural.
+    /// What is named is no resource, but the kind of a list of this.
     fn is_listed_as(&self, resource: &GroupVersionResource) -> bool {
-        let name = resource.resource.strip_suffix('s').unwrap_or(&resource.resource);
-        let kind = name.strip_suffix("list");
+        let kind = listed(&resource.resource);
         kind.is_some_and(|kind| self.is_in_group_of(resource) && kind.eq_ignore_ascii_case(&self.kind))
     }
+}
+
+/// What is in a list of this kind: `Pod` if it is `PodList`, `podlist` or `podlists`.
+fn listed(name: &str) -> Option<&str> {
+    const LIST: &str = "list";
+    let name = name.strip_suffix('s').unwrap_or(name);
+    let (kind, list) = name.split_at_checked(name.len().checked_sub(LIST.len())?)?;
+    list.eq_ignore_ascii_case(LIST).then_some(kind)
 }
 
 /// All of them, in the order of groups, versions and kinds.
