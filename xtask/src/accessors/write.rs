@@ -129,7 +129,7 @@ fn pascal(name: &str) -> String {
 }
 
 /// The plural with the words apart: `daemonsets` is `daemon_sets`, for it is `daemon_set`.
-fn accessor(snake: &str, plural: &str) -> String {
+pub(super) fn accessor(snake: &str, plural: &str) -> String {
     let (mut name, mut rest) = (String::new(), plural);
     for word in snake.split('_') {
         let end = rest.char_indices().zip(word.chars()).take_while(|((_, one), two)| one == two).count();
