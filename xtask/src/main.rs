@@ -82,6 +82,10 @@ fn test() -> Result<(), Failed> {
             .env("RUSTDOCFLAGS", "-D warnings"),
         Step::cargo("the benchmark runs", &["run", "--quiet", "--package", "bench", "--", "--quick"]),
     ];
+    for version in accessors::other_versions()? {
+        let check = ["check", "--quiet", "--package", "kube-informer", "--lib"];
+        steps.push(Step::cargo("another Kubernetes", &check).env("K8S_OPENAPI_ENABLED_VERSION", &version));
+    }
     if step::works(&Step::cargo("cargo-deny", &["deny", "--version"])) {
         steps.push(deny());
     } else {

@@ -36,7 +36,8 @@ const LIFE: Duration = Duration::from_secs(12);
 #[tokio::main]
 async fn main() -> Result<(), Failed> {
     let stay = std::env::args().nth(1).map(|seconds| seconds.parse().map(Duration::from_secs));
-    let stay = stay.transpose()?.unwrap_or(STAY);
+    let stay =
+        stay.transpose().map_err(|error| format!("how many seconds shall it stay? {error}"))?.unwrap_or(STAY);
     match Config::infer().await {
         Ok(mut config) => {
             // Informers try again by themselves, and say so.

@@ -40,6 +40,14 @@ pub(crate) fn accessors(check: bool) -> Result<(), Failed> {
     Ok(())
 }
 
+/// The versions of Kubernetes that k8s-openapi has, but for the latest, which is the one that this workspace is built for:
+/// `1.33`.
+pub(crate) fn other_versions() -> Result<Vec<String>, Failed> {
+    let mut all = read::supported(&read::sources()?)?;
+    all.pop_last();
+    Ok(all.into_iter().map(|minor| format!("1.{minor}")).collect())
+}
+
 /// The files as they should be: path in the folder, and text.
 fn wanted() -> Result<BTreeMap<PathBuf, String>, Failed> {
     Ok(write::files(&read::kinds(&read::sources()?)?))

@@ -47,14 +47,22 @@ pub(super) fn sources() -> Result<PathBuf, Failed> {
     }
 }
 
+/// The minor versions of Kubernetes that there are.
+pub(super) fn supported(sources: &Path) -> Result<BTreeSet<u32>, Failed> {
+    let mut supported = BTreeSet::new();
+    for entry in std::fs::read_dir(sources).map_err(|error| cannot("read", sources, &error))? {
+        let folder = entry.map_err(|error| cannot("read", sources, &error))?.file_name();
+        supported.extend(folder.to_str().and_then(|name| name.strip_prefix("v1_")?.parse::<u32>().ok()));
+    }
+    Ok(supported)
+}
+
 /// Reads all kinds, in the order of their paths.
 pub(super) fn kinds(sources: &Path) -> Result<Kinds, Failed> {
     let mut all: BTreeMap<(Vec<String>, String), Kind> = BTreeMap::new();
-    let mut supported = BTreeSet::new();
-    for entry in std::fs::read_dir(sources).map_err(|error| cannot("read", sources, &error))? {
-        let folder = entry.map_err(|error| cannot("read", sources, &error))?.path();
-        let Some(minor) = minor(&folder) else { continue };
-        supported.insert(minor);
+    let supported = supported(sources)?;
+    for &minor in &supported {
+        let folder = sources.join(format!("v1_{minor}"));
         for file in files_below(&folder)? {
             let text = std::fs::read_to_string(&file).map_err(|error| cannot("read", &file, &error))?;
             let inside = file.strip_prefix(&folder).unwrap_or(&file);
@@ -94,11 +102,6 @@ pub(super) fn files_below(folder: &Path) -> Result<Vec<PathBuf>, Failed> {
         }
     }
     Ok(files)
-}
-
-/// `v1_37` is 37.
-fn minor(folder: &Path) -> Option<u32> {
-    folder.file_name()?.to_str()?.strip_prefix("v1_")?.parse().ok()
 }
 
 /// The kind in a file, if there is one that can be listed.

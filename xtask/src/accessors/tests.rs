@@ -11,7 +11,7 @@ use super::{FOLDER, found, wanted};
 fn the_files_are_up_to_date() {
     let (found, wanted) = (found(&crate::root().join(FOLDER)).unwrap(), wanted().unwrap());
     let differs = |path: &&std::path::PathBuf| found.get(*path) != wanted.get(*path);
-    let stale: Vec<_> = found.keys().chain(wanted.keys()).filter(differs).collect();
+    let stale: BTreeSet<_> = found.keys().chain(wanted.keys()).filter(differs).collect();
     assert!(stale.is_empty(), "run `cargo xtask accessors`: {stale:?}");
 }
 

@@ -248,7 +248,6 @@ async fn what_cannot_be_decoded_is_a_cause_to_fail() {
     assert!(error.contains("makes no sense"), "{error}");
 }
 
-/// There is no factory for them yet; the informer itself is the same.
 #[tokio::test(start_paused = true)]
 async fn objects_without_a_type_and_metadata_alone_are_followed_and_listed_like_others() {
     let server = server().await;
