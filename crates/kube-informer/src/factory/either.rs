@@ -46,6 +46,7 @@ impl ObjectOrMetadataInformerFactory {
 
     /// The informer of a resource: of its type, if it was made known to the typed factory (see
     /// [`SharedInformerFactory::for_resource`]), and else of its metadata.
+    #[inline] // Compiled where it is used: it is the code of all informers of metadata.
     pub fn for_resource(&self, resource: &GroupVersionResource) -> Result<GenericInformer, FactoryError> {
         match self.typed.for_resource(resource) {
             Err(FactoryError::UnknownResource { .. }) => Ok(self.metadata.for_resource(resource)?.into()),
