@@ -32,11 +32,12 @@ async fn typed(client: Client) -> Outcome {
     let factory = SharedInformerFactory::builder(client).default_resync(Duration::from_secs(30)).build();
     let deployments = factory.apps().v1().deployments();
     let nodes = factory.core().v1().nodes().lister()?;
-    deployments.informer()?.add_event_handler(
+    let handler = deployments.informer()?.add_event_handler(
         EventHandler::<Deployment>::new().on_add(|deployment, _| println!("ADDED {}", deployment.key())),
     )?;
     factory.start(); // may be called again, for those that are asked for later
     factory.wait_for_cache_sync().await?; // an error names each kind that cannot sync, and why
+    handler.synced().await; // the handler has heard of everything that was there
     println!("{} nodes", nodes.list(&Selector::default()).len());
     println!("{}", deployments.lister()?.namespaced("default").get("web")?.name());
     factory.shutdown().await;
@@ -112,9 +113,10 @@ async fn custom(client: Client) -> Outcome {
 async fn by_resource(client: Client) -> Outcome {
     let factory = SharedInformerFactory::builder(client).kind::<Foo>().kinds::<groups::apps::Apps>().build();
     let informer = factory.for_resource(&GroupVersionResource::gvr("apps", "v1", "deployments"))?;
-    informer.add_event_handler(|event| println!("{}", event.object().key()))?;
+    let handler = informer.add_event_handler(|event| println!("{}", event.object().key()))?;
     factory.start();
     factory.wait_for_cache_sync().await?;
+    handler.synced().await;
     let web = informer.lister().get("default", "web")?;
     println!("{:?}", web.downcast::<Deployment>().and_then(|web| web.spec.replicas));
     factory.shutdown().await;
@@ -130,12 +132,13 @@ async fn dynamic(client: Client) -> Outcome {
         .tweak(|tweak| tweak.label_selector = "app in (web, db)".to_owned())
         .build();
     let informer = factory.for_resource(&deploy)?;
-    informer.add_event_handler(
+    let handler = informer.add_event_handler(
         EventHandler::<DynamicObject>::new()
             .on_add(|object, _| println!("{}", object.data["spec"]["replicas"])),
     )?;
     factory.start();
     factory.wait_for_cache_sync().await?;
+    handler.synced().await;
     factory.shutdown().await;
     Ok(())
 }
@@ -154,13 +157,17 @@ async fn metadata(client: Client) -> Outcome {
 async fn object_or_metadata(client: Client) -> Outcome {
     let typed = SharedInformerFactory::builder(client.clone()).kinds::<groups::batch::Batch>().build();
     let factory = ObjectOrMetadataInformerFactory::new(typed, MetadataSharedInformerFactory::new(client));
+    let mut handlers = Vec::new();
     let resources = [("batch", "v1", "jobs"), ("samplecontroller.k8s.io", "v1alpha1", "foos")];
     for (group, version, resource) in resources {
         let informer = factory.for_resource(&GroupVersionResource::gvr(group, version, resource))?;
-        informer.add_event_handler(|event| println!("{:?}", event.object().metadata().name))?;
+        handlers.push(informer.add_event_handler(|event| println!("{}", event.object().key()))?);
     }
     factory.start();
     factory.wait_for_cache_sync().await?;
+    for handler in handlers {
+        handler.synced().await;
+    }
     factory.shutdown().await;
     Ok(())
 }

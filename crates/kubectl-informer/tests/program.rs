@@ -168,6 +168,7 @@ fn what_cannot_be_watched_is_said_in_one_line() {
         refused(&[&["watch", "--kubeconfig", &alice], arguments].concat(), wanted);
     };
     watch(&["pods,deploymets"], "the server has no resource \"deploymets\"; did you mean deployments.apps?");
+    watch(&[","], "no resource is named; say which");
     watch(&["tokenreviews"], "tokenreviews.authentication.k8s.io cannot be followed");
     watch(&["pod/web"], "say: pod --field-selector metadata.name=web");
     watch(&["pods", "secrets"], "cannot watch secrets: secrets is forbidden: User \"alice\" cannot ");
@@ -284,7 +285,7 @@ fn a_kind_that_becomes_forbidden_is_said_once_and_once_more_when_it_works_again(
     access.add_user("t", "alice", ["devs"]);
     let alice = cluster.kubeconfig("alice-later", |text| text.replace("kube-testserver-admin", "t"));
     cluster.config_map("default", "a", "x");
-    let mut watch = program(&["watch", "cm", "secrets", "--kubeconfig", &alice])
+    let mut watch = program(&["watch", "cm", "secrets", "--kubeconfig", &alice, "--status", "0"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()

@@ -18,6 +18,8 @@ use std::collections::HashSet;
 use kube_client::Client;
 use kube_core::ApiResource;
 
+use crate::source::{group_version, resource_name};
+
 use wire::Group;
 
 /// The resources of a server, as they were when it was asked.
@@ -138,8 +140,7 @@ impl Resources {
 impl ServerResource {
     /// `deployments.apps`, or `pods` in the core group.
     pub fn full_name(&self) -> String {
-        let ApiResource { group, plural, .. } = &self.resource;
-        if group.is_empty() { plural.clone() } else { format!("{plural}.{group}") }
+        resource_name(&self.resource.plural, &self.resource.group)
     }
 
     /// Whether something can be done with it: `list`, `watch`, …
@@ -158,8 +159,4 @@ impl Unanswered {
     pub fn group_version(&self) -> String {
         group_version(&self.group, &self.version)
     }
-}
-
-fn group_version(group: &str, version: &str) -> String {
-    if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") }
 }

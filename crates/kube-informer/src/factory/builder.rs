@@ -19,7 +19,7 @@ use crate::metrics::Metrics;
 use crate::object::Residency;
 use crate::reflector::Config;
 use crate::selector::{check_fields, check_labels};
-use crate::source::{KubeSource, Tweak, resource_name};
+use crate::source::{KubeSource, Transform, Tweak, resource_name};
 
 /// Changes what is asked for, for every type.
 type TweakHook = Box<dyn Fn(&mut Tweak) + Send + Sync>;
@@ -31,9 +31,6 @@ pub struct FactoryBuilder<M> {
     pub(super) settings: Settings,
     mode: PhantomData<fn() -> M>,
 }
-
-/// Changes each object of a type.
-type TransformOf<K> = Arc<dyn Fn(K) -> K + Send + Sync>;
 
 /// Changes what all objects have.
 type MetadataHook = Arc<dyn Fn(&mut ObjectMeta) + Send + Sync>;
@@ -138,7 +135,7 @@ impl FactoryBuilder<Typed> {
 
     /// Changes each object of a type, exactly once, before it reaches the store: to drop what nobody reads.
     pub fn transform_of<K: 'static>(mut self, transform: impl Fn(K) -> K + Send + Sync + 'static) -> Self {
-        let transform: TransformOf<K> = Arc::new(transform);
+        let transform: Transform<K> = Arc::new(transform);
         self.settings.transforms.insert(TypeId::of::<K>(), Box::new(transform));
         self
     }
@@ -203,7 +200,7 @@ impl Settings {
     ) -> Option<impl Fn(K) -> K + Send + Sync + 'static + use<K>> {
         let all = self.transform_metadata.clone();
         let own = self.transforms.get(&TypeId::of::<K>());
-        let own = own.and_then(|any| any.downcast_ref::<TransformOf<K>>()).cloned();
+        let own = own.and_then(|any| any.downcast_ref::<Transform<K>>()).cloned();
         if all.is_none() && own.is_none() {
             return None;
         }

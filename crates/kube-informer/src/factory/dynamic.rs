@@ -6,6 +6,7 @@ use serde::de::DeserializeOwned;
 use super::{FactoryError, InformerFactory, Inner, Mode, known};
 use crate::informer::SharedInformer;
 use crate::lister::Lister;
+use crate::source::group_version;
 
 /// Makes informers of any resource, by group, version and resource, without a type.
 ///
@@ -84,11 +85,10 @@ impl<M: ByResource> InformerFactory<M> {
 /// What requests for a resource need. The kind is not among it.
 fn api_resource(resource: &GroupVersionResource) -> ApiResource {
     let GroupVersionResource { group, version, resource, .. } = resource;
-    let api_version = if group.is_empty() { version.clone() } else { format!("{group}/{version}") };
     ApiResource {
         group: group.clone(),
         version: version.clone(),
-        api_version,
+        api_version: group_version(group, version),
         kind: String::new(),
         plural: resource.clone(),
     }

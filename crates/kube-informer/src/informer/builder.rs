@@ -131,8 +131,9 @@ impl<K: Resource + Send + Sync + 'static> InformerBuilder<K> {
         self
     }
 
-    /// Is called with everything that goes wrong while following: failed requests, errors inside watches, broken
-    /// connections.
+    /// Is called with everything that goes wrong while following: failed requests, errors inside watches, broken and
+    /// silent connections, watches that end as soon as they have begun. Objects that cannot be decoded are in the
+    /// [status](crate::informer::InformerStatus::quarantined). It runs on the task that follows: it must not block.
     pub fn on_error(mut self, hook: impl Fn(&SourceError) + Send + Sync + 'static) -> Self {
         self.settings.on_error = Some(Arc::new(hook));
         self

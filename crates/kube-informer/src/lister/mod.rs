@@ -8,7 +8,7 @@ use std::fmt;
 
 use kube_core::{Resource, Selector};
 
-use crate::object::{Matcher, Object};
+use crate::object::{Matcher, Object, key};
 use crate::source::{Scope, resource_name};
 use crate::store::Store;
 
@@ -40,7 +40,7 @@ pub struct NamespacedLister<'a, K> {
 
 /// There is no object of that name in the copy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{} {:?} not found", self.resource(), self.key())]
+#[error("{} {:?} not found", self.resource(), key(&self.namespace, &self.name))]
 #[non_exhaustive]
 pub struct NotFound {
     /// The API group; empty for the core group.
@@ -57,14 +57,6 @@ impl NotFound {
     /// `deployments.apps`, or `pods` in the core group.
     pub fn resource(&self) -> String {
         resource_name(&self.plural, &self.group)
-    }
-
-    fn key(&self) -> String {
-        if self.namespace.is_empty() {
-            self.name.clone()
-        } else {
-            format!("{}/{}", self.namespace, self.name)
-        }
     }
 }
 

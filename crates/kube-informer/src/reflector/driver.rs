@@ -12,12 +12,12 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    BookmarkVerdict, Config, EventVerdict, Failure, ListRequest, Machine, PageVerdict, Reason, Step,
-    WatchEnd, WatchRequest,
+    BookmarkVerdict, Config, EventVerdict, ListRequest, Machine, PageVerdict, Reason, Step, WatchEnd,
+    WatchRequest,
 };
 use crate::object::{Object, key};
 use crate::queue::{Closed, Delta, Producer};
-use crate::source::{ListPart, ListWatch, SourceError, Want, WatchPart, watch_failure};
+use crate::source::{ListPart, ListWatch, SourceError, Want, WatchPart};
 
 /// Follows one kind and puts what happens into a queue, until it is told to stop or nobody takes it out.
 ///
@@ -239,7 +239,7 @@ where
             match part {
                 None => {
                     if self.machine.is_short(now()) {
-                        self.note(Note::Failed(&SourceError::short()));
+                        self.note(Note::Failed(&SourceError::trouble(SHORT.to_owned())));
                     }
                     return Ok(WatchEnd::Closed);
                 }
@@ -292,9 +292,9 @@ where
                 return Ok(None);
             }
             Event::Error(status) => {
-                let failure = watch_failure(&status);
-                self.note(Note::Failed(&SourceError::in_watch(failure.clone(), &status)));
-                return Ok(Some(WatchEnd::Error(failure)));
+                let error = SourceError::in_watch(&status);
+                self.note(Note::Failed(&error));
+                return Ok(Some(WatchEnd::Error(error.failure)));
             }
             // A type of event from the future: nothing is known about it, so nothing is done.
             _ => return Ok(None),
@@ -405,35 +405,9 @@ impl<K> Collected<K> {
     }
 }
 
+/// What is said of a watch that ended at once.
+const SHORT: &str = "the watch ended as soon as it had begun, without an event";
+
 fn now() -> std::time::Instant {
     Instant::now().into_std()
-}
-
-impl SourceError {
-    fn silent(what: &str) -> Self {
-        Self {
-            failure: Failure::Other,
-            code: 0,
-            reason: String::new(),
-            message: format!("{what} did not come in time"),
-            garbled: false,
-        }
-    }
-
-    fn short() -> Self {
-        Self {
-            message: "the watch ended as soon as it had begun, without an event".to_owned(),
-            ..Self::silent("")
-        }
-    }
-
-    fn in_watch(failure: Failure, status: &kube_wire::WatchStatus) -> Self {
-        Self {
-            failure,
-            code: status.code,
-            reason: status.reason.clone(),
-            message: status.message.clone(),
-            garbled: false,
-        }
-    }
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Backoff, Config, Failure, WatchEnd};
+use super::{Backoff, Config, FAR, Failure, WatchEnd, after};
 
 /// The size of pages where the server chooses to send pages at all.
 const DEFAULT_PAGE_SIZE: u32 = 500;
@@ -429,12 +429,4 @@ impl Machine {
         let until = after(now, self.backoff.failed(now).max(at_least));
         self.phase = Phase::Wait { until, then: Box::new(then) };
     }
-}
-
-/// Longer than any program runs: what "never" means for an instant.
-const FAR: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
-
-/// A time from now, however far: settings may say `Duration::MAX`.
-fn after(now: Instant, time: Duration) -> Instant {
-    now + time.min(FAR)
 }

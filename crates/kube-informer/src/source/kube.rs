@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use http::{Request, Response, header};
-use http_body_util::{BodyExt, Limited};
 use kube_client::Client;
 use kube_client::client::Body;
 use kube_core::{ClusterResourceScope, Resource};
@@ -19,9 +18,6 @@ use serde::de::DeserializeOwned;
 use super::stream::{Reading, list_stream, watch_stream};
 use super::{ListStream, ListWatch, Scope, SourceError, Want, WatchStream};
 use crate::reflector::{ListRequest, WatchRequest};
-
-/// How much of an error's body is read.
-const MAX_ERROR_BYTES: usize = 64 << 10;
 
 /// The server does not have the encoding that was asked for.
 const NOT_ACCEPTABLE: u16 = 406;
@@ -232,15 +228,7 @@ impl<K> KubeSource<K> {
         }
         let request = request.body(Body::empty()).map_err(|error| SourceError::connection(&error))?;
         let response = self.client.send(request).await.map_err(|error| SourceError::connection(&error))?;
-        if response.status().is_success() {
-            return Ok(response);
-        }
-        let code = response.status().as_u16();
-        let retry_after = response.headers().get(header::RETRY_AFTER);
-        let retry_after = retry_after.and_then(|value| value.to_str().ok()?.trim().parse().ok());
-        let body = Limited::new(response.into_body(), MAX_ERROR_BYTES).collect().await;
-        let body = body.map(http_body_util::Collected::to_bytes).unwrap_or_default();
-        Err(SourceError::status(code, retry_after, &body))
+        SourceError::unless_good(response).await
     }
 
     /// What to ask for.

@@ -12,7 +12,6 @@ mod stream;
 mod want;
 
 pub use error::SourceError;
-pub(crate) use error::watch_failure;
 pub(crate) use kube::is_cluster_scoped;
 pub use kube::{KubeSource, Tweak};
 pub use pager::{Listed, list_all};
@@ -76,6 +75,11 @@ impl Scope {
 /// `deployments.apps`, or `pods` in the core group.
 pub(crate) fn resource_name(plural: &str, group: &str) -> String {
     if group.is_empty() { plural.to_owned() } else { format!("{plural}.{group}") }
+}
+
+/// `apps/v1`, or `v1` in the core group.
+pub(crate) fn group_version(group: &str, version: &str) -> String {
+    if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") }
 }
 
 /// A list while it arrives. Its last part is [`ListPart::End`]; a stream that ends without it, ended early.
