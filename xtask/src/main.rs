@@ -4,6 +4,8 @@ mod accessors;
 #[cfg(test)]
 mod conformance;
 mod e2e;
+#[cfg(test)]
+mod readme;
 mod step;
 
 use std::path::Path;

@@ -125,13 +125,12 @@ async fn by_resource(client: Client) -> Outcome {
 
 async fn dynamic(client: Client) -> Outcome {
     let resources = Resources::fetch(&client).await?;
-    let deploy = &resources.resolve("deploy")?.resource; // deployments, Deployment, deployments.v1.apps, ...
-    let deploy = GroupVersionResource::gvr(&deploy.group, &deploy.version, &deploy.plural);
+    let deployments = resources.resolve("deploy")?; // or deployments, Deployment, deployments.v1.apps
     let factory = DynamicSharedInformerFactory::builder(client)
         .namespace("default")
         .tweak(|tweak| tweak.label_selector = "app in (web, db)".to_owned())
         .build();
-    let informer = factory.for_resource(&deploy)?;
+    let informer = factory.for_resource(&deployments.group_version_resource())?;
     let handler = informer.add_event_handler(
         EventHandler::<DynamicObject>::new()
             .on_add(|object, _| println!("{}", object.data["spec"]["replicas"])),
