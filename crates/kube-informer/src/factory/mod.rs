@@ -2,7 +2,7 @@
 //!
 //! | factory | asked by | gives |
 //! |---|---|---|
-//! | [`SharedInformerFactory`] | type: `of::<Pod>()`, or [by name](crate::accessors): `core().v1().pods()` | informers of the type |
+//! | [`SharedInformerFactory`] | type: `of::<Pod>()`, or [by name](mod@crate::accessors): `core().v1().pods()` | informers of the type |
 //! | [`DynamicSharedInformerFactory`] | group, version and resource | informers of [`DynamicObject`](kube_core::DynamicObject)s |
 //! | [`MetadataSharedInformerFactory`] | group, version and resource | informers of the metadata alone, of any kind |
 //! | [`ObjectOrMetadataInformerFactory`] | group, version and resource | informers of the type where there is one, of the metadata elsewhere |
