@@ -19,7 +19,7 @@ use crate::metrics::Metrics;
 use crate::object::Residency;
 use crate::reflector::Config;
 use crate::selector::{check_fields, check_labels};
-use crate::source::{KubeSource, Transform, Tweak, resource_name};
+use crate::source::{KubeSource, SourceError, Transform, Tweak, resource_name};
 
 /// Changes what is asked for, for every type.
 type TweakHook = Box<dyn Fn(&mut Tweak) + Send + Sync>;
@@ -34,6 +34,9 @@ pub struct FactoryBuilder<M> {
 
 /// Changes what all objects have.
 type MetadataHook = Arc<dyn Fn(&mut ObjectMeta) + Send + Sync>;
+
+/// Is told what goes wrong with which resource.
+type ErrorHook = Arc<dyn Fn(&str, &SourceError) + Send + Sync>;
 
 /// What is set about a factory.
 #[derive(Default)]
@@ -50,6 +53,7 @@ pub(super) struct Settings {
     pub(super) kinds: KnownTypes,
     pub(super) residency: Residency,
     pub(super) metrics: Option<Metrics>,
+    on_error: Option<ErrorHook>,
     pub(super) config: Config,
     pub(super) seed: u64,
 }
@@ -83,7 +87,7 @@ impl<M: Mode> FactoryBuilder<M> {
     }
 
     /// Changes what is asked for, for every type: selectors and other parameters. Selectors that make no sense are
-    /// refused when an informer is asked for.
+    /// refused when an informer is asked for. The function must not ask the factory.
     pub fn tweak(mut self, change: impl Fn(&mut Tweak) + Send + Sync + 'static) -> Self {
         self.settings.tweak = Some(Box::new(change));
         self
@@ -105,6 +109,13 @@ impl<M: Mode> FactoryBuilder<M> {
     /// Shows all informers there.
     pub fn metrics(mut self, metrics: &Metrics) -> Self {
         self.settings.metrics = Some(metrics.clone());
+        self
+    }
+
+    /// Is called with everything that goes wrong while following, and the resource that it goes wrong with. See
+    /// [`InformerBuilder::on_error`](crate::informer::InformerBuilder::on_error).
+    pub fn on_error(mut self, hook: impl Fn(&str, &SourceError) + Send + Sync + 'static) -> Self {
+        self.settings.on_error = Some(Arc::new(hook));
         self
     }
 
@@ -162,9 +173,12 @@ impl Settings {
             }
             _ => SharedInformer::builder(tweaked(KubeSource::all(client.clone(), kind))),
         };
+        let resource = resource_name(&K::plural(kind), &K::group(kind));
         if let Some(name) = &self.name {
-            let resource = resource_name(&K::plural(kind), &K::group(kind));
             builder = builder.name(format!("{name}/{resource}"));
+        }
+        if let Some(hook) = self.on_error.clone() {
+            builder = builder.on_error(move |error| hook(&resource, error));
         }
         if let Some(metrics) = &self.metrics {
             builder = builder.metrics(metrics);

@@ -92,7 +92,7 @@ const TOO_OFTEN: u64 = 3;
 fn is_lasting(trouble: &Trouble) -> bool {
     let often = trouble.times >= TOO_OFTEN;
     match trouble.error.code {
-        401 | 403 | 404 => true,
+        401 | 403 | 404 => !trouble.list_is_next,
         400 | 405 | 422 => often,
         _ => trouble.error.garbled && often,
     }

@@ -1,6 +1,7 @@
 //! Lists and watches through a `kube_client::Client`.
 
 use std::any::TypeId;
+use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -104,6 +105,21 @@ impl<K: Resource> KubeSource<K> {
         self
     }
 
+    /// Leaves out the objects of these namespaces, for others to follow.
+    #[must_use]
+    pub fn except(mut self, namespaces: impl IntoIterator<Item: Into<String>>) -> Self {
+        self.scope.except.extend(namespaces.into_iter().map(Into::into));
+        self
+    }
+
+    /// Asks for the metadata of objects alone, whatever the kind.
+    #[must_use]
+    pub(crate) fn metadata_only(mut self) -> Self {
+        self.metadata_only = true;
+        self.encoding = Encoding::best_for("meta.k8s.io", "v1", "PartialObjectMetadata");
+        self
+    }
+
     /// Changes what is asked for in ways that have no method here.
     #[must_use]
     pub fn tweak(mut self, change: impl FnOnce(&mut Tweak)) -> Self {
@@ -139,6 +155,7 @@ impl<K: Resource> KubeSource<K> {
             version: K::version(kind).into_owned(),
             plural: K::plural(kind).into_owned(),
             namespace: namespace.map(str::to_owned),
+            ..Scope::default()
         };
         Self {
             client,
@@ -187,11 +204,20 @@ impl<K> KubeSource<K> {
         ])
     }
 
+    fn field_selector(&self) -> Cow<'_, str> {
+        if self.scope.except.is_empty() {
+            return self.tweak.field_selector.as_str().into();
+        }
+        let terms = self.scope.except.iter().map(|namespace| format!("metadata.namespace!={namespace}"));
+        let own = Some(self.tweak.field_selector.clone()).filter(|own| !own.is_empty());
+        terms.chain(own).collect::<Vec<_>>().join(",").into()
+    }
+
     /// The path with the parameters that have a value.
     fn uri(&self, parameters: &[(&str, &str)]) -> String {
         let mut query = form_urlencoded::Serializer::new(String::new());
-        let own =
-            [("labelSelector", &*self.tweak.label_selector), ("fieldSelector", &*self.tweak.field_selector)];
+        let fields = self.field_selector();
+        let own = [("labelSelector", &*self.tweak.label_selector), ("fieldSelector", &fields)];
         for (name, value) in parameters.iter().chain(&own).filter(|(_, value)| !value.is_empty()) {
             query.append_pair(name, value);
         }
