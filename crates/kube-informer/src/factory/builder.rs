@@ -9,14 +9,16 @@ use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube_client::Client;
-use kube_core::Resource;
+use kube_core::{GroupVersionResource, Resource};
 use serde::de::DeserializeOwned;
 
-use super::{FactoryError, InformerFactory, Mode, Typed};
+use super::resource::{KnownTypes, Make};
+use super::{FactoryError, InformerFactory, Mode, Typed, known};
 use crate::informer::{InformerBuilder, SharedInformer};
 use crate::metrics::Metrics;
 use crate::object::Residency;
 use crate::reflector::Config;
+use crate::selector::{check_fields, check_labels};
 use crate::source::{KubeSource, SourceError, Transform, Tweak, resource_name};
 
 /// Changes what is asked for, for every type.
@@ -26,7 +28,7 @@ type TweakHook = Box<dyn Fn(&mut Tweak) + Send + Sync>;
 #[must_use = "a builder does nothing until `build`"]
 pub struct FactoryBuilder<M> {
     client: Client,
-    settings: Settings,
+    pub(super) settings: Settings,
     mode: PhantomData<fn() -> M>,
 }
 
@@ -48,6 +50,7 @@ pub(super) struct Settings {
     pub(super) transform_metadata: Option<MetadataHook>,
     /// Each an `Arc<dyn Fn(K) -> K + Send + Sync>` of its type.
     transforms: HashMap<TypeId, Box<dyn Any + Send + Sync>>,
+    pub(super) kinds: KnownTypes,
     pub(super) residency: Residency,
     pub(super) metrics: Option<Metrics>,
     on_error: Option<ErrorHook>,
@@ -83,7 +86,8 @@ impl<M: Mode> FactoryBuilder<M> {
         self
     }
 
-    /// Changes what is asked for, for every type: selectors and other parameters. The function must not ask the factory.
+    /// Changes what is asked for, for every type: selectors and other parameters. Selectors that make no sense are
+    /// refused when an informer is asked for. The function must not ask the factory.
     pub fn tweak(mut self, change: impl Fn(&mut Tweak) + Send + Sync + 'static) -> Self {
         self.settings.tweak = Some(Box::new(change));
         self
@@ -160,13 +164,8 @@ impl Settings {
     where
         K: Resource + DeserializeOwned + Send + Sync + 'static,
     {
-        let tweaked = |source: KubeSource<K>| {
-            source.tweak(|tweak| {
-                if let Some(change) = &self.tweak {
-                    change(tweak);
-                }
-            })
-        };
+        let tweak = self.checked_tweak()?;
+        let tweaked = |source: KubeSource<K>| source.tweak(|own| *own = tweak.clone());
         let mut builder = match &self.namespaces {
             Some(namespaces) if !cluster_scoped => {
                 let sources = KubeSource::namespaces(client, namespaces, kind).into_iter().map(tweaked);
@@ -186,6 +185,22 @@ impl Settings {
         }
         let builder = builder.seed(self.seed.wrapping_add(number)).resync(self.resync);
         Ok(builder.residency(self.residency).config(self.config.clone()))
+    }
+
+    /// What is asked for.
+    fn checked_tweak(&self) -> Result<Tweak, FactoryError> {
+        let mut tweak = Tweak::default();
+        if let Some(change) = &self.tweak {
+            change(&mut tweak);
+        }
+        check_labels(&tweak.label_selector)?;
+        check_fields(&tweak.field_selector)?;
+        Ok(tweak)
+    }
+
+    /// What makes the informer of a resource whose type was made known.
+    pub(super) fn maker_of(&self, asked: &GroupVersionResource) -> Option<Make> {
+        self.kinds.get(&known::as_key(asked)).copied()
     }
 
     /// How often listeners of a type are told everything again.

@@ -2,6 +2,7 @@
 
 mod builder;
 mod controller;
+mod generic;
 mod process;
 mod sources;
 mod status;
@@ -9,6 +10,7 @@ mod step;
 
 pub use builder::InformerBuilder;
 pub use controller::Controller;
+pub use generic::GenericInformer;
 pub use status::{InformerStatus, Phase, ScopeStatus, Trouble};
 
 use std::fmt;

@@ -1,5 +1,6 @@
 //! Lists and watches through a `kube_client::Client`.
 
+use std::any::TypeId;
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
@@ -11,7 +12,7 @@ use futures::future::BoxFuture;
 use http::{Request, Response, header};
 use kube_client::Client;
 use kube_client::client::Body;
-use kube_core::Resource;
+use kube_core::{ClusterResourceScope, Resource};
 use kube_wire::{DecodeOptions, Encoding, Limits};
 use serde::de::DeserializeOwned;
 
@@ -73,7 +74,8 @@ impl<K: Resource> KubeSource<K> {
         Self::at(client, None, kind)
     }
 
-    /// The objects of a kind in one namespace; in all if its name is empty.
+    /// The objects of a kind in one namespace; in all if its name is empty. Lists and watches of a type without
+    /// namespaces fail.
     pub fn namespaced(client: Client, namespace: &str, kind: &K::DynamicType) -> Self {
         Self::at(client, Some(namespace), kind)
     }
@@ -267,6 +269,23 @@ impl<K> KubeSource<K> {
     }
 }
 
+impl<K: Resource + 'static> KubeSource<K> {
+    /// A server would say that there is no such thing, and not why.
+    fn check_scope(&self) -> Result<(), SourceError> {
+        match &self.scope.namespace {
+            Some(namespace) if is_cluster_scoped::<K>() => {
+                Err(SourceError::no_namespaces(&self.scope.resource(), namespace))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whether objects of a type have no namespaces. Of types whose kind is data, nothing is known.
+pub(crate) fn is_cluster_scoped<K: Resource + 'static>() -> bool {
+    TypeId::of::<K::Scope>() == TypeId::of::<ClusterResourceScope>()
+}
+
 impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ListWatch<K> for KubeSource<K> {
     fn scope(&self) -> Scope {
         self.scope.clone()
@@ -278,6 +297,7 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ListWatch<K> for Ku
         want: &'a Arc<Want<K>>,
     ) -> BoxFuture<'a, Result<ListStream<K>, SourceError>> {
         async move {
+            self.check_scope()?;
             let (body, reading) = self.get(&self.list_uri(request), false).await?;
             Ok(list_stream(body, reading, want))
         }
@@ -290,6 +310,7 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ListWatch<K> for Ku
         want: &'a Arc<Want<K>>,
     ) -> BoxFuture<'a, Result<WatchStream<K>, SourceError>> {
         async move {
+            self.check_scope()?;
             let (body, reading) = self.get(&self.watch_uri(request), true).await?;
             Ok(watch_stream(body, reading, want, request.initial_events))
         }

@@ -12,6 +12,7 @@ mod stream;
 mod want;
 
 pub use error::SourceError;
+pub(crate) use kube::is_cluster_scoped;
 pub use kube::{KubeSource, Tweak};
 pub use pager::{Listed, list_all};
 #[cfg(test)]

@@ -6,6 +6,8 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod accessors;
+mod bad_input;
 mod controller;
 mod crowd;
 mod discovery;
