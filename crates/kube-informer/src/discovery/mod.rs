@@ -10,12 +10,13 @@ mod resolve;
 mod wire;
 
 pub use fetch::DiscoveryError;
+pub(crate) use nearest::{MAX_NEAREST, errors as typing_errors};
 pub use resolve::ResolveError;
 
 use std::collections::HashSet;
 
 use kube_client::Client;
-use kube_core::ApiResource;
+use kube_core::{ApiResource, GroupVersionResource};
 
 use crate::source::{group_version, resource_name};
 
@@ -140,6 +141,12 @@ impl ServerResource {
     /// `deployments.apps`, or `pods` in the core group.
     pub fn full_name(&self) -> String {
         resource_name(&self.resource.plural, &self.resource.group)
+    }
+
+    /// What the [factories](crate::factory) that need no type are asked with.
+    pub fn group_version_resource(&self) -> GroupVersionResource {
+        let ApiResource { group, version, plural, .. } = &self.resource;
+        GroupVersionResource::gvr(group, version, plural)
     }
 
     /// Whether something can be done with it: `list`, `watch`, …

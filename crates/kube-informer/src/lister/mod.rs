@@ -9,7 +9,7 @@ use std::fmt;
 use kube_core::{Resource, Selector};
 
 use crate::object::{Matcher, Object, key};
-use crate::source::resource_name;
+use crate::source::{Scope, resource_name};
 use crate::store::Store;
 
 /// Reads objects of a kind from a store.
@@ -64,6 +64,11 @@ impl<K: Resource> Lister<K> {
     /// Reads from a store.
     pub fn new(store: Store<K>, kind: &K::DynamicType) -> Self {
         Self { store, group: K::group(kind).into_owned(), plural: K::plural(kind).into_owned() }
+    }
+
+    /// Reads from a store of which it is known elsewhere what it has.
+    pub(crate) fn named(store: Store<K>, scope: &Scope) -> Self {
+        Self { store, group: scope.group.clone(), plural: scope.plural.clone() }
     }
 
     /// What is listed: `deployments.apps`, or `pods` in the core group.

@@ -65,7 +65,12 @@ type OnNote = Box<dyn Fn(Note<'_>) + Send + Sync>;
 #[non_exhaustive]
 pub enum Note<'a> {
     /// Something went wrong: a request was refused, a watch broke, or said that something is wrong.
-    Failed(&'a SourceError),
+    Failed {
+        /// What went wrong.
+        error: &'a SourceError,
+        /// It was a watch that was to begin with everything: a list, which comes next, may do better.
+        list_is_next: bool,
+    },
     /// All objects have come.
     Listed {
         /// Why they were asked for again; none for the first time.
@@ -155,7 +160,7 @@ where
         let meta = match self.collect(request, collected).await {
             Ok(meta) => meta,
             Err(error) => {
-                self.note(Note::Failed(&error));
+                self.failed(&error, false);
                 self.machine.list_failed(&error.failure, now());
                 return Ok(());
             }
@@ -215,11 +220,11 @@ where
         let mut parts = match opened {
             Ok(Ok(parts)) => parts,
             Ok(Err(error)) => {
-                self.note(Note::Failed(&error));
+                self.failed(&error, request.initial_events);
                 return Ok(WatchEnd::Refused(error.failure));
             }
             Err(_) => {
-                self.note(Note::Failed(&SourceError::silent("the watch's answer")));
+                self.failed(&SourceError::silent("the watch's answer"), request.initial_events);
                 return Ok(WatchEnd::Overdue);
             }
         };
@@ -232,19 +237,19 @@ where
             let Ok(part) = tokio::time::timeout_at(self.deadline(), parts.next()).await else {
                 // A watch may be quiet; initial events that stop are wrong.
                 if !self.following {
-                    self.note(Note::Failed(&SourceError::silent("the end of the initial events")));
+                    self.failed(&SourceError::silent("the end of the initial events"), true);
                 }
                 return Ok(WatchEnd::Overdue);
             };
             match part {
                 None => {
                     if self.machine.is_short(now()) {
-                        self.note(Note::Failed(&SourceError::trouble(SHORT.to_owned())));
+                        self.failed(&SourceError::trouble(SHORT.to_owned()), !self.following);
                     }
                     return Ok(WatchEnd::Closed);
                 }
                 Some(Err(error)) => {
-                    self.note(Note::Failed(&error));
+                    self.failed(&error, !self.following);
                     return Ok(if error.garbled { WatchEnd::Garbled } else { WatchEnd::Broken });
                 }
                 Some(Ok(WatchPart::Undecodable { event, error })) => {
@@ -293,7 +298,7 @@ where
             }
             Event::Error(status) => {
                 let error = SourceError::in_watch(&status);
-                self.note(Note::Failed(&error));
+                self.failed(&error, !self.following);
                 return Ok(Some(WatchEnd::Error(error.failure)));
             }
             // A type of event from the future: nothing is known about it, so nothing is done.
@@ -324,6 +329,10 @@ where
         let reason = self.why.take().filter(|_| self.listed);
         (self.following, self.listed) = (true, true);
         self.note(Note::Listed { reason });
+    }
+
+    fn failed(&self, error: &SourceError, list_is_next: bool) {
+        self.note(Note::Failed { error, list_is_next });
     }
 
     fn note(&self, note: Note<'_>) {

@@ -55,6 +55,13 @@ impl SourceError {
         Self::trouble(format!("a function of the program panicked, and the informer has stopped: {message}"))
     }
 
+    /// A namespace was named for a type that has none.
+    pub(crate) fn no_namespaces(resource: &str, namespace: &str) -> Self {
+        let message =
+            format!("{resource} have no namespaces, so there are none in {namespace:?}; follow all of them");
+        Self { failure: Failure::Other, code: 404, reason: "NotFound".to_owned(), message, garbled: false }
+    }
+
     /// What arrived makes no sense.
     pub(crate) fn garbled(why: impl std::fmt::Display) -> Self {
         Self { garbled: true, ..Self::trouble(format!("the server's answer makes no sense: {why}")) }

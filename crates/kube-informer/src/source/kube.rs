@@ -1,5 +1,7 @@
 //! Lists and watches through a `kube_client::Client`.
 
+use std::any::TypeId;
+use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -10,7 +12,7 @@ use futures::future::BoxFuture;
 use http::{Request, Response, header};
 use kube_client::Client;
 use kube_client::client::Body;
-use kube_core::Resource;
+use kube_core::{ClusterResourceScope, Resource};
 use kube_wire::{DecodeOptions, Encoding, Limits};
 use serde::de::DeserializeOwned;
 
@@ -72,7 +74,8 @@ impl<K: Resource> KubeSource<K> {
         Self::at(client, None, kind)
     }
 
-    /// The objects of a kind in one namespace; in all if its name is empty.
+    /// The objects of a kind in one namespace; in all if its name is empty. Lists and watches of a type without
+    /// namespaces fail.
     pub fn namespaced(client: Client, namespace: &str, kind: &K::DynamicType) -> Self {
         Self::at(client, Some(namespace), kind)
     }
@@ -99,6 +102,21 @@ impl<K: Resource> KubeSource<K> {
     #[must_use]
     pub fn fields(mut self, selector: impl Into<String>) -> Self {
         self.tweak.field_selector = selector.into();
+        self
+    }
+
+    /// Leaves out the objects of these namespaces, for others to follow.
+    #[must_use]
+    pub fn except(mut self, namespaces: impl IntoIterator<Item: Into<String>>) -> Self {
+        self.scope.except.extend(namespaces.into_iter().map(Into::into));
+        self
+    }
+
+    /// Asks for the metadata of objects alone, whatever the kind.
+    #[must_use]
+    pub(crate) fn metadata_only(mut self) -> Self {
+        self.metadata_only = true;
+        self.encoding = Encoding::best_for("meta.k8s.io", "v1", "PartialObjectMetadata");
         self
     }
 
@@ -137,6 +155,7 @@ impl<K: Resource> KubeSource<K> {
             version: K::version(kind).into_owned(),
             plural: K::plural(kind).into_owned(),
             namespace: namespace.map(str::to_owned),
+            ..Scope::default()
         };
         Self {
             client,
@@ -185,11 +204,20 @@ impl<K> KubeSource<K> {
         ])
     }
 
+    fn field_selector(&self) -> Cow<'_, str> {
+        if self.scope.except.is_empty() {
+            return self.tweak.field_selector.as_str().into();
+        }
+        let terms = self.scope.except.iter().map(|namespace| format!("metadata.namespace!={namespace}"));
+        let own = Some(self.tweak.field_selector.clone()).filter(|own| !own.is_empty());
+        terms.chain(own).collect::<Vec<_>>().join(",").into()
+    }
+
     /// The path with the parameters that have a value.
     fn uri(&self, parameters: &[(&str, &str)]) -> String {
         let mut query = form_urlencoded::Serializer::new(String::new());
-        let own =
-            [("labelSelector", &*self.tweak.label_selector), ("fieldSelector", &*self.tweak.field_selector)];
+        let fields = self.field_selector();
+        let own = [("labelSelector", &*self.tweak.label_selector), ("fieldSelector", &fields)];
         for (name, value) in parameters.iter().chain(&own).filter(|(_, value)| !value.is_empty()) {
             query.append_pair(name, value);
         }
@@ -241,6 +269,23 @@ impl<K> KubeSource<K> {
     }
 }
 
+impl<K: Resource + 'static> KubeSource<K> {
+    /// A server would say that there is no such thing, and not why.
+    fn check_scope(&self) -> Result<(), SourceError> {
+        match &self.scope.namespace {
+            Some(namespace) if is_cluster_scoped::<K>() => {
+                Err(SourceError::no_namespaces(&self.scope.resource(), namespace))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whether objects of a type have no namespaces. Of types whose kind is data, nothing is known.
+pub(crate) fn is_cluster_scoped<K: Resource + 'static>() -> bool {
+    TypeId::of::<K::Scope>() == TypeId::of::<ClusterResourceScope>()
+}
+
 impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ListWatch<K> for KubeSource<K> {
     fn scope(&self) -> Scope {
         self.scope.clone()
@@ -252,6 +297,7 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ListWatch<K> for Ku
         want: &'a Arc<Want<K>>,
     ) -> BoxFuture<'a, Result<ListStream<K>, SourceError>> {
         async move {
+            self.check_scope()?;
             let (body, reading) = self.get(&self.list_uri(request), false).await?;
             Ok(list_stream(body, reading, want))
         }
@@ -264,6 +310,7 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ListWatch<K> for Ku
         want: &'a Arc<Want<K>>,
     ) -> BoxFuture<'a, Result<WatchStream<K>, SourceError>> {
         async move {
+            self.check_scope()?;
             let (body, reading) = self.get(&self.watch_uri(request), true).await?;
             Ok(watch_stream(body, reading, want, request.initial_events))
         }
