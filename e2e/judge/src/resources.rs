@@ -1,6 +1,6 @@
 //! The resources that scenarios are about.
 
-use kube_core::ApiResource;
+use kube_core::{ApiResource, GroupVersionResource};
 use serde_json::{Value, json};
 
 /// A resource.
@@ -37,6 +37,11 @@ impl Known {
         ALL.into_iter()
             .find(|known| known.plural == plural)
             .ok_or_else(|| format!("scenarios do not know the resource {plural:?}"))
+    }
+
+    /// What factories know it by.
+    pub fn resource(&self) -> GroupVersionResource {
+        GroupVersionResource::gvr(self.group, self.version, self.plural)
     }
 
     /// What requests for it need.

@@ -9,11 +9,11 @@ use futures::future::BoxFuture;
 use kube_client::Client;
 use kube_core::{Resource, Selector, SelectorExt};
 use kube_informer::SharedInformer;
+use kube_informer::factory::{FactoryError, InformerFactory, Mode};
 use kube_informer::fanout::{Event, Filtered, Handle, ListenerOptions, Registration};
 use kube_informer::lister::Lister;
 use kube_informer::object::Object;
 use kube_informer::reflector::Config;
-use kube_informer::source::KubeSource;
 use kube_informer::store::Index;
 use parking_lot::{Condvar, Mutex};
 use serde::de::DeserializeOwned;
@@ -97,44 +97,52 @@ pub(super) struct Of<K: Resource> {
     indexes: Vec<(String, Index<K>)>,
 }
 
+/// The settings of a factory for one informer.
+pub(super) fn factory<M: Mode>(
+    client: Client,
+    spec: &InformerSpec,
+    config: Config,
+) -> Result<InformerFactory<M>, String> {
+    let (labels, fields) = (spec.labels.clone(), spec.fields.clone());
+    let builder = InformerFactory::<M>::builder(client)
+        .config(config)
+        .default_resync(Duration::from_millis(spec.resync))
+        .tweak(move |tweak| {
+            tweak.label_selector.clone_from(&labels);
+            tweak.field_selector.clone_from(&fields);
+        });
+    let builder =
+        if spec.namespace.is_empty() { builder } else { builder.namespace(spec.namespace.as_str()) };
+    let builder = match spec.transform.as_str() {
+        "" => builder,
+        "drop-labels" => builder.transform_metadata(|meta| meta.labels = None),
+        "drop-version" => builder.transform_metadata(|meta| meta.resource_version = None),
+        "count" => builder.transform_metadata(|meta| {
+            let annotations = meta.annotations.get_or_insert_default();
+            annotations.entry("count".to_owned()).or_default().push('+');
+        }),
+        other => return Err(format!("nobody knows the transform {other:?}")),
+    };
+    Ok(builder.build())
+}
+
 impl<K> Of<K>
 where
     K: Resource + DeserializeOwned + Send + Sync + 'static,
 {
-    pub(super) fn make(
-        client: Client,
+    /// Takes an informer that a factory made.
+    pub(super) fn take(
+        made: Result<SharedInformer<K>, FactoryError>,
         kind: &K::DynamicType,
         spec: &InformerSpec,
-        config: Config,
     ) -> Result<Box<dyn AnyInformer>, String> {
-        let source = KubeSource::<K>::namespaced(client, &spec.namespace, kind);
-        let source = source.labels(spec.labels.as_str()).fields(spec.fields.as_str());
-        let builder =
-            SharedInformer::builder(source).config(config).resync(Duration::from_millis(spec.resync));
-        let builder = match spec.transform.as_str() {
-            "" => builder,
-            "drop-labels" => builder.transform(|mut object: K| {
-                object.meta_mut().labels = None;
-                object
-            }),
-            "drop-version" => builder.transform(|mut object: K| {
-                object.meta_mut().resource_version = None;
-                object
-            }),
-            "count" => builder.transform(|mut object: K| {
-                let annotations = object.meta_mut().annotations.get_or_insert_default();
-                annotations.entry("count".to_owned()).or_default().push('+');
-                object
-            }),
-            other => return Err(format!("nobody knows the transform {other:?}")),
-        };
-        let informer = builder.build();
+        let informer = made.map_err(|error| error.to_string())?;
         let lister = Lister::new(informer.store().clone(), kind);
-        let mut made = Self { informer, lister, indexes: Vec::new() };
+        let mut of = Self { informer, lister, indexes: Vec::new() };
         for index in &spec.indexes {
-            made.add_index(index)?;
+            of.add_index(index)?;
         }
-        Ok(Box::new(made))
+        Ok(Box::new(of))
     }
 
     fn index(&self, name: &str) -> Result<&Index<K>, String> {

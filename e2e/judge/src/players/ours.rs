@@ -8,11 +8,10 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use k8s_openapi::api::rbac::v1::ClusterRole;
 use kube_client::Client;
-use kube_core::DynamicObject;
-use kube_core::metadata::PartialObjectMeta;
+use kube_informer::factory::{Dynamic, InformerFactory, Metadata, Mode, Typed};
 use kube_informer::reflector::Config;
 
-use super::informer::{AnyInformer, Of, Registered, Registrations};
+use super::informer::{AnyInformer, Of, Registered, Registrations, factory};
 use crate::command::{Answer, Command, InformerSpec};
 use crate::log::Log;
 use crate::resources::Known;
@@ -99,17 +98,24 @@ impl Ours {
         Ok(answer)
     }
 
+    /// Makes an informer, from a factory of its own.
     fn make(&self, spec: &InformerSpec) -> Result<Box<dyn AnyInformer>, String> {
-        let (client, config) = (self.client.clone(), self.config.clone());
-        let kind = Known::find(spec.resource)?.api_resource();
+        let known = Known::find(spec.resource)?;
+        let (kind, resource) = (known.api_resource(), known.resource());
         match (spec.mode, spec.resource) {
-            ("typed", "configmaps") => Of::<ConfigMap>::make(client, &(), spec, config),
-            ("typed", "secrets") => Of::<Secret>::make(client, &(), spec, config),
-            ("typed", "clusterroles") => Of::<ClusterRole>::make(client, &(), spec, config),
-            ("dynamic", _) => Of::<DynamicObject>::make(client, &kind, spec, config),
-            ("metadata", _) => Of::<PartialObjectMeta>::make(client, &kind, spec, config),
+            ("typed", "configmaps") => Of::<ConfigMap>::take(self.factory::<Typed>(spec)?.of(), &(), spec),
+            ("typed", "secrets") => Of::<Secret>::take(self.factory::<Typed>(spec)?.of(), &(), spec),
+            ("typed", "clusterroles") => {
+                Of::<ClusterRole>::take(self.factory::<Typed>(spec)?.of(), &(), spec)
+            }
+            ("dynamic", _) => Of::take(self.factory::<Dynamic>(spec)?.for_resource(&resource), &kind, spec),
+            ("metadata", _) => Of::take(self.factory::<Metadata>(spec)?.for_resource(&resource), &kind, spec),
             (mode, resource) => Err(format!("there is no {mode} informer of {resource}")),
         }
+    }
+
+    fn factory<M: Mode>(&self, spec: &InformerSpec) -> Result<InformerFactory<M>, String> {
+        factory(self.client.clone(), spec, self.config.clone())
     }
 
     fn handler(&self, name: &str) -> Result<Registered, String> {
