@@ -88,6 +88,8 @@ pub enum Freedom {
     UnchangedAgain,
     /// How much a handler still hears after it was removed.
     AfterRemoval,
+    /// What an informer asks of the server.
+    Asked,
 }
 
 /// What one handler hears, or one informer asks: of client-go, and of ours.
@@ -172,6 +174,16 @@ pub enum Step {
 pub struct Nothing {}
 
 impl Step {
+    /// Whether it refuses requests.
+    fn refuses(&self) -> bool {
+        match self {
+            Step::Together(steps) => steps.iter().any(Step::refuses),
+            Step::Fault(fault) => fault.kind == FaultKind::Reply,
+            Step::Offline(_) => true,
+            _ => false,
+        }
+    }
+
     /// Whether only the embedded server can do it.
     pub fn needs_embedded(&self) -> bool {
         match self {
@@ -421,6 +433,11 @@ impl Scenario {
     /// Whether it can be played on a real server.
     pub fn is_for_real(&self) -> bool {
         self.server.is_none() && !self.steps.iter().any(Step::needs_embedded)
+    }
+
+    /// Whether requests are refused, at a moment that no informer knows.
+    pub fn refuses(&self) -> bool {
+        self.steps.iter().any(Step::refuses)
     }
 
     /// Reads one.
