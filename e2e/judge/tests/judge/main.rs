@@ -148,3 +148,24 @@ fn every_scenario_can_be_read_and_says_what_it_is_about() {
         assert!(scenario.differs.values().all(|one| one.why.len() > 20), "{name} says why it differs");
     }
 }
+
+#[test]
+fn the_docs_say_how_many_scenarios_there_are() {
+    let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let docs = std::fs::read_to_string(here.join("../../docs/robustness.md")).unwrap();
+    let all = Scenario::all().unwrap_or_else(|why| panic!("{why}"));
+    let plays = |real: bool| {
+        let played = all.iter().filter(|one| !real || one.is_for_real());
+        played.map(|one| one.ways.len()).sum::<usize>()
+    };
+    let said = format!("**{} scenarios, {} plays on the", all.len(), plays(false));
+    assert!(docs.contains(&said) && docs.contains(&format!("and {} on a real", plays(true))), "{said}");
+    let mut families: std::collections::BTreeMap<&str, usize> = std::collections::BTreeMap::new();
+    for scenario in &all {
+        *families.entry(&scenario.family).or_default() += 1;
+    }
+    for (family, count) in families {
+        let row = format!("| {family} | {count} |");
+        assert!(docs.contains(&row), "there is no row {row:?}");
+    }
+}
