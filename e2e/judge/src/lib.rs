@@ -14,6 +14,7 @@ mod players;
 mod record;
 pub mod resources;
 pub mod scenario;
+mod skip;
 mod stage;
 
 pub use compare::{compare, compare_servers};
@@ -22,4 +23,5 @@ pub use log::{HandlerLog, Log, State};
 pub use players::{ClientGo, Ours, Player};
 pub use record::{Line, Record, Sort};
 pub use scenario::Scenario;
+pub use skip::skip;
 pub use stage::{Stage, define_widgets};

@@ -14,6 +14,7 @@ use kube_informer_e2e::{Options, RealServer};
 use kube_informer_e2e_judge::scenario::Way;
 use kube_informer_e2e_judge::{
     ClientGo, Driver, Log, Ours, Player, Record, Scenario, Stage, compare, compare_servers, define_widgets,
+    skip,
 };
 
 /// So many scenarios are played at once: most of their time they wait.
@@ -35,21 +36,6 @@ impl Place {
             Place::Real(server) => Stage::real(server, run).await,
         }
     }
-}
-
-/// Whether client-go is not there, or is not wanted; says so.
-fn skip() -> bool {
-    let is = |name: &str, value: &str| std::env::var_os(name).is_some_and(|set| set == value);
-    if is("KUBE_INFORMER_REQUIRE_E2E", "1") {
-        return false;
-    }
-    let why = match ClientGo::program() {
-        _ if is("KUBE_INFORMER_E2E", "skip") => "KUBE_INFORMER_E2E=skip".to_owned(),
-        Err(why) => why,
-        Ok(_) => return false,
-    };
-    let _ = writeln!(std::io::stderr(), "not compared with client-go: {why}");
-    true
 }
 
 fn chosen(only_real: bool) -> Vec<Scenario> {
