@@ -8,6 +8,9 @@ use crate::log::HandlerLog;
 use crate::scenario::Question;
 use crate::stage::Stage;
 
+/// Stands before a write if a version is later, but earlier than that of the next.
+pub(crate) const AFTER: &str = "after ";
+
 /// What came of a play.
 #[derive(Clone, Debug, Default)]
 pub struct Record {
@@ -68,8 +71,9 @@ impl Record {
             Ok(Answer::Done(_)) => String::new(),
             Ok(Answer::Bool(yes)) => if yes { "yes" } else { "no" }.to_owned(),
             Ok(Answer::Text(version)) => match stage.write_at(&version) {
-                Some((write, true)) => format!("#{write}"),
-                Some((write, false)) => format!("after #{write}"),
+                // A real server may send a bookmark at any time.
+                Some((write, exact)) if exact || stage.is_real() => format!("#{write}"),
+                Some((write, _)) => format!("{AFTER}#{write}"),
                 None => "before #1".to_owned(),
             },
             Ok(Answer::Texts(mut texts)) => {

@@ -94,6 +94,11 @@ impl Stage {
         Ok(stage)
     }
 
+    /// Whether it is a real server, which others write to as well.
+    pub fn is_real(&self) -> bool {
+        matches!(self.server, Server::Real)
+    }
+
     /// A client that may do everything.
     pub fn client(&self) -> Client {
         self.client.clone()
@@ -259,7 +264,7 @@ impl Stage {
 
     /// Waits until the server's memory has what was written: a list at version 0 may show an older state.
     pub async fn remembered(&self, informer: &Informer) -> Result<(), String> {
-        if matches!(self.server, Server::Embedded(_)) {
+        if !self.is_real() {
             return Ok(());
         }
         let known = Known::find(&informer.resource)?;
