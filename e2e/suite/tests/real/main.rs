@@ -11,6 +11,8 @@ mod following;
 mod harness;
 mod load;
 mod outages;
+mod overload;
+mod tokens;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
