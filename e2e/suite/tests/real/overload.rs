@@ -1,7 +1,7 @@
 //! A server that has too much to do says so, and is asked again later.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_client::Client;
@@ -14,6 +14,7 @@ use kube_informer::source::KubeSource;
 use kube_informer_e2e::{Options, Proxy, skip};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::{TOKEN, caught_up, create, namespace, quick, start, synced, trouble, until};
 
