@@ -12,9 +12,9 @@ use super::{Call, decode, metadata, rules};
 use crate::clock::timestamp_text;
 use crate::cluster::Cluster;
 use crate::crds;
-use crate::http::{Body, ListOptions, Query, invalid_options, reply};
+use crate::http::{Body, ListOptions, Query, invalid_options};
 use crate::kinds::Resource;
-use crate::represent::{ListMeta, View, list_reply};
+use crate::represent::{ListMeta, list_reply};
 use crate::status::{About, ApiError, Details};
 use crate::storage::{Expect, Mismatch, PageQuery, Stored, object_key};
 
@@ -129,7 +129,7 @@ impl DeleteOptions {
 pub(crate) fn delete(call: &Call) -> Result<Response<Body>, ApiError> {
     let options = DeleteOptions::of(call)?;
     let deleted = delete_object(&call.cluster, &call.resource, &call.namespace, &call.name, &options)?;
-    Ok(match deleted {
+    match deleted {
         Deleted::Gone(last) if !call.resource.traits.returns_deleted => {
             let details = Details {
                 name: call.name.clone(),
@@ -138,19 +138,19 @@ pub(crate) fn delete(call: &Call) -> Result<Response<Body>, ApiError> {
                 uid: uid_of(&last),
                 ..Details::default()
             };
-            reply::json(
+            Ok(call.value(
                 200,
                 &json!({
                     "kind": "Status", "apiVersion": "v1", "metadata": {},
                     "status": "Success", "details": details.to_value(),
                 }),
-            )
+            ))
         }
         Deleted::Gone(object) | Deleted::Pending(object) => object_reply(call, 200, &object),
-    })
+    }
 }
 
-pub(crate) fn delete_collection(call: &Call) -> Result<Response<Body>, ApiError> {
+pub(crate) async fn delete_collection(call: &Call) -> Result<Response<Body>, ApiError> {
     let options = DeleteOptions::of(call)?;
     let list = ListOptions::parse(&call.query, false)?;
     let selector = parse_selector(&call.resource, &list)?;
@@ -174,10 +174,9 @@ pub(crate) fn delete_collection(call: &Call) -> Result<Response<Body>, ApiError>
             Err(error) => return Err(error),
         }
     }
-    let view = View::new(&call.resource, call.form, &call.query, call.cluster.clock.now());
     let meta = ListMeta { version: call.cluster.store.version(), ..ListMeta::default() };
     // The answer shows the objects as they were before.
-    Ok(list_reply(view, &meta, page.items, call.gzip))
+    list_reply(call.view(), &meta, page.items, call.gzip).await
 }
 
 /// Deletes an object, or marks it for deletion.

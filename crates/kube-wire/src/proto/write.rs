@@ -4,11 +4,8 @@ use serde_json::{Value, json};
 
 use super::encode::{EncodeError, encode_object_proto};
 use super::envelope::ProtoEnvelope;
-use super::table::ProtoMessage;
+use super::table::{METADATA, ProtoMessage, Table};
 use super::wire::{field_len, put_bytes, put_head};
-
-/// The number of a list's items, which is the same in all lists.
-const ITEMS: u32 = 2;
 
 /// The numbers of a watch event's fields, and that of the bytes in its object.
 const EVENT_TYPE: u32 = 1;
@@ -50,8 +47,9 @@ pub fn encode_event_proto(event: &str, object: &ProtoEnvelope<'_>) -> Vec<u8> {
 ///
 /// let items: [&[u8]; 2] = [b"\x0a\x03\x0a\x01a", b"\x0a\x03\x0a\x01b"];
 /// let kind = ProtoMessage::of("", "v1", "ConfigMapList").expect("a built-in kind");
-/// let list = ProtoListWriter { api_version: "v1", kind };
-/// let mut bytes = list.begin(&json!({"resourceVersion": "5"}), items.iter().map(|item| item.len()))?;
+/// let list = ProtoListWriter::new(kind, "v1", &json!({"resourceVersion": "5"}))?;
+/// let mut bytes = Vec::new();
+/// list.begin(items.iter().map(|item| item.len()), &mut bytes);
 /// for item in items {
 ///     list.item(item, &mut bytes);
 /// }
@@ -64,41 +62,58 @@ pub fn encode_event_proto(event: &str, object: &ProtoEnvelope<'_>) -> Vec<u8> {
 /// assert_eq!(read.finish()?.resource_version, "5");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Copy, Debug)]
-pub struct ProtoListWriter<'a> {
-    /// For example `apps/v1`.
-    pub api_version: &'a str,
-    /// For example that of `DeploymentList`.
-    pub kind: ProtoMessage,
+#[derive(Clone, Debug)]
+pub struct ProtoListWriter {
+    api_version: String,
+    kind: ProtoMessage,
+    /// The number of the items.
+    items: u32,
+    /// What the list says about itself, as it stands in the message.
+    metadata: Vec<u8>,
+    /// It stands behind the items; before them in almost all lists.
+    metadata_last: bool,
 }
 
-impl ProtoListWriter<'_> {
-    /// Everything before the first item, from what the list says about itself and the lengths of its items.
-    pub fn begin(
-        &self,
-        metadata: &Value,
-        lengths: impl Iterator<Item = usize>,
-    ) -> Result<Vec<u8>, EncodeError> {
-        let metadata = encode_object_proto(&json!({"metadata": metadata}), self.kind)?;
-        let items: usize = lengths.map(|length| field_len(ITEMS, length)).sum();
-        let mut out = Vec::with_capacity(metadata.len() + 128);
-        self.envelope().write_head(metadata.len() + items, &mut out);
-        out.extend_from_slice(&metadata);
-        Ok(out)
+impl ProtoListWriter {
+    /// A list of this kind, `ConfigMapList` for example, and what it says about itself.
+    pub fn new(kind: ProtoMessage, api_version: &str, metadata: &Value) -> Result<Self, EncodeError> {
+        let fields = Table::get().fields(kind.message());
+        let number = |name: &str| {
+            let no_list =
+                || EncodeError { path: name.to_owned(), why: "not a field of this kind".to_owned() };
+            fields.iter().find(|field| field.name == name).map(|field| field.tag.number()).ok_or_else(no_list)
+        };
+        let (items, own) = (number("items")?, number(METADATA)?);
+        Ok(Self {
+            api_version: api_version.to_owned(),
+            kind,
+            items,
+            metadata: encode_object_proto(&json!({METADATA: metadata}), kind)?,
+            metadata_last: own > items,
+        })
+    }
+
+    /// Writes everything before the first item, from the lengths of all items.
+    pub fn begin(&self, lengths: impl Iterator<Item = usize>, out: &mut Vec<u8>) {
+        let items: usize = lengths.map(|length| field_len(self.items, length)).sum();
+        let envelope = ProtoEnvelope { api_version: &self.api_version, kind: self.kind.kind(), object: &[] };
+        envelope.write_head(self.metadata.len() + items, out);
+        if !self.metadata_last {
+            out.extend_from_slice(&self.metadata);
+        }
     }
 
     /// Writes an item: the message of an object.
     pub fn item(&self, item: &[u8], out: &mut Vec<u8>) {
-        put_bytes(ITEMS, item, out);
+        put_bytes(self.items, item, out);
     }
 
     /// Writes what comes after the last item.
     pub fn end(&self, out: &mut Vec<u8>) {
+        if self.metadata_last {
+            out.extend_from_slice(&self.metadata);
+        }
         ProtoEnvelope::write_tail(out);
-    }
-
-    fn envelope(&self) -> ProtoEnvelope<'_> {
-        ProtoEnvelope { api_version: self.api_version, kind: self.kind.kind(), object: &[] }
     }
 }
 
@@ -108,22 +123,46 @@ mod tests {
 
     #[test]
     fn a_list_in_pieces_is_the_list_at_once() {
-        let kind = ProtoMessage::of("", "v1", "ConfigMapList").unwrap();
-        let item = ProtoMessage::of("", "v1", "ConfigMap").unwrap();
-        let list = ProtoListWriter { api_version: "v1", kind };
-        for count in [0, 1, 200] {
-            let objects: Vec<Value> = (0..count)
-                .map(|at| json!({"metadata": {"name": "a".repeat(at)}, "data": {"k": "v"}}))
-                .collect();
-            let items: Vec<Vec<u8>> =
-                objects.iter().map(|object| encode_object_proto(object, item).unwrap()).collect();
-            let metadata = json!({"resourceVersion": "5", "remainingItemCount": 3});
-            let mut bytes = list.begin(&metadata, items.iter().map(Vec::len)).unwrap();
+        let mut lists = 0;
+        for kind in ProtoMessage::all() {
+            let Ok(list) = ProtoListWriter::new(kind, kind.api_version(), &json!({"resourceVersion": "5"}))
+            else {
+                continue;
+            };
+            lists += 1;
+            let items: Vec<Vec<u8>> = [0, 1, 200].map(|length| vec![b'a'; length]).to_vec();
+            let (mut bytes, mut whole) = (Vec::new(), Vec::new());
+            list.begin(items.iter().map(Vec::len), &mut bytes);
             items.iter().for_each(|item| list.item(item, &mut bytes));
             list.end(&mut bytes);
-            let whole = encode_object_proto(&json!({"metadata": metadata, "items": objects}), kind).unwrap();
-            let whole = ProtoEnvelope { api_version: "v1", kind: "ConfigMapList", object: &whole };
-            assert!(bytes == whole.to_bytes(), "{count}");
+            items.iter().for_each(|item| put_bytes(list.items, item, &mut whole));
+            let at = if list.metadata_last { whole.len() } else { 0 };
+            whole.splice(at..at, list.metadata.iter().copied());
+            let whole = ProtoEnvelope { api_version: kind.api_version(), kind: kind.kind(), object: &whole };
+            assert!(bytes == whole.to_bytes(), "{kind:?}");
+        }
+        assert!(lists > 100, "{lists}");
+        let no_list = ProtoMessage::of("", "v1", "Pod").unwrap();
+        assert_eq!(ProtoListWriter::new(no_list, "v1", &json!({})).unwrap_err().path, "items");
+    }
+
+    #[test]
+    fn a_list_is_what_the_encoder_makes_of_it() {
+        for (group, version) in [("meta.k8s.io", "v1"), ("meta.k8s.io", "v1beta1")] {
+            let kind = ProtoMessage::of(group, version, "PartialObjectMetadataList").unwrap();
+            let item = ProtoMessage::of(group, version, "PartialObjectMetadata").unwrap();
+            let metadata = json!({"resourceVersion": "5", "remainingItemCount": 3});
+            let object = json!({"metadata": {"name": "a"}});
+            let whole = json!({"metadata": metadata, "items": [object, object]});
+            let whole = encode_object_proto(&whole, kind).unwrap();
+            let item = encode_object_proto(&object, item).unwrap();
+            let list = ProtoListWriter::new(kind, kind.api_version(), &metadata).unwrap();
+            let mut bytes = Vec::new();
+            list.begin([item.len(), item.len()].into_iter(), &mut bytes);
+            list.item(&item, &mut bytes);
+            list.item(&item, &mut bytes);
+            list.end(&mut bytes);
+            assert_eq!(ProtoEnvelope::read(&bytes).unwrap().object, whole, "{version}");
         }
     }
 
