@@ -88,8 +88,9 @@ async fn protobuf_reply(
     items: Vec<Arc<Stored>>,
     gzip: bool,
 ) -> Result<Response<Body>, ApiError> {
-    let (api_version, metadata) = (messages.list.api_version(), meta.to_value());
-    let list = ProtoListWriter::new(messages.list, api_version, &metadata).map_err(|error| cannot(&error))?;
+    let kind = messages.list.ok_or_else(|| ApiError::internal("this kind has no lists"))?;
+    let list = ProtoListWriter::new(kind, kind.api_version(), &meta.to_value());
+    let list = list.map_err(|error| cannot(&error))?;
     let measured = measure(&view, messages, &items).await?;
     let mut buffer = Vec::new();
     list.begin(measured.lengths.iter().map(|length| *length as usize), &mut buffer);

@@ -11,7 +11,8 @@ use crate::status::ApiError;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Messages {
     pub(super) object: ProtoMessage,
-    pub(super) list: ProtoMessage,
+    /// None for kinds that are never listed: reviews.
+    pub(super) list: Option<ProtoMessage>,
 }
 
 impl Messages {
@@ -25,7 +26,7 @@ impl Messages {
             }
             Form::Table(_) => return None,
         };
-        Some(Self { object: message(&api_version, object)?, list: message(&api_version, list)? })
+        Some(Self { object: message(&api_version, object)?, list: message(&api_version, list) })
     }
 }
 
@@ -67,7 +68,7 @@ pub(super) fn cannot(error: &EncodeError) -> ApiError {
 mod tests {
     use super::*;
     use crate::http::MetaVersion;
-    use crate::kinds::builtin_resources;
+    use crate::kinds::{Verb, builtin_resources};
     use crate::storage::{HistoryLimits, Store};
 
     #[test]
@@ -77,7 +78,14 @@ mod tests {
         for resource in builtin_resources(&store) {
             let forms = [Form::Object, Form::Metadata(MetaVersion::V1), Form::Metadata(MetaVersion::V1Beta1)];
             for form in forms {
-                assert!(Messages::of(&resource, form).is_some(), "{} {form:?}", resource.kind);
+                let messages = Messages::of(&resource, form);
+                assert!(messages.is_some(), "{} {form:?}", resource.kind);
+                let listed = resource.verbs.contains(&Verb::List);
+                assert!(
+                    !listed || messages.is_some_and(|messages| messages.list.is_some()),
+                    "{}",
+                    resource.kind
+                );
             }
             seen += 1;
         }
