@@ -74,7 +74,8 @@ where
         }
     };
     if let Ok(response) = &outcome {
-        cluster.log.answered(number, response.status().as_u16());
+        let content_type = header_text(response.headers(), header::CONTENT_TYPE.as_str()).unwrap_or("");
+        cluster.log.answered(number, response.status().as_u16(), content_type);
     }
     outcome
 }
@@ -280,6 +281,7 @@ fn record(head: &http::request::Parts, route: &Route, verb: Option<Verb>, user: 
         accept: accepted(&head.headers),
         content_type: text(header::CONTENT_TYPE),
         code: None,
+        answer_type: String::new(),
     }
 }
 
