@@ -25,14 +25,11 @@ pub(crate) fn answer(
     let encodings = cluster.options.encodings;
     let encoding = encodings.of_status(accept);
     let error = |error: &ApiError| reply::error(encoding, error);
-    let value = |value: &Value| reply::value(200, encoding, value);
+    let value = |value: &Value| match encodings.plain(accept) {
+        Some(encoding) => reply::value(200, encoding, value),
+        None => error(&encodings.not_acceptable()),
+    };
     let aggregated = aggregated_encoding(accept, encodings);
-    match path {
-        ["api" | "apis", ..] if !encodings.are_taken(accept) => return error(&encodings.not_acceptable()),
-        // It has no protobuf form.
-        ["version"] if encoding == Encoding::Protobuf => return error(&encodings.not_acceptable()),
-        _ => {}
-    }
     // The others take any method, as in Kubernetes.
     let strict = match path {
         ["version"] | ["api", _] => true,
@@ -43,6 +40,8 @@ pub(crate) fn answer(
         return error(&ApiError::method_not_allowed());
     }
     match (path, aggregated) {
+        // It has no protobuf form.
+        (["version"], _) if encoding == Encoding::Protobuf => error(&encodings.not_acceptable()),
         (["version"], _) => reply::json(200, &version()),
         (["healthz" | "livez" | "readyz"], _) => health(path[0], query),
         (["healthz" | "livez" | "readyz", _check], _) => reply::text(200, "ok"),

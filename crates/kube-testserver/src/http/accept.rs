@@ -57,17 +57,20 @@ impl Encodings {
         ApiError::not_acceptable(format!("only the following media types are accepted: {types}"))
     }
 
-    /// Whether a client takes any of them, in whatever form.
-    pub(crate) fn are_taken(self, header: &str) -> bool {
-        header.trim().is_empty() || ranges(header).iter().any(|range| self.of(range).is_some())
+    /// The encoding of what the server says itself, errors among it: never refused, and JSON if need be.
+    pub(crate) fn of_status(self, header: &str) -> Encoding {
+        self.plain(header).unwrap_or(Encoding::Json)
     }
 
-    /// The encoding of what the server says itself, errors among it: never refused, and JSON if need be. What asks for
-    /// another form of an object does not count.
-    pub(crate) fn of_status(self, header: &str) -> Encoding {
+    /// The first encoding that a client takes for something that has one form only. What asks for another form of an
+    /// object does not count.
+    pub(crate) fn plain(self, header: &str) -> Option<Encoding> {
+        if header.trim().is_empty() {
+            return Some(Encoding::Json);
+        }
         let plain =
             |range: &&MediaRange<'_>| range.parameter("as").is_none() && range.is_for_streams_at_most();
-        ranges(header).iter().filter(plain).find_map(|range| self.of(range)).unwrap_or(Encoding::Json)
+        ranges(header).iter().filter(plain).find_map(|range| self.of(range))
     }
 }
 

@@ -10,6 +10,7 @@ mod encodings;
 mod following;
 mod harness;
 mod load;
+mod negotiation;
 mod outages;
 
 use std::collections::BTreeMap;
