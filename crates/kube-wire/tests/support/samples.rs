@@ -47,7 +47,7 @@ impl fmt::Display for Sample {
 
 /// Those that are part of the repository.
 pub(crate) fn checked_in() -> Vec<Sample> {
-    unpack(include_bytes!("samples.gz"), "samples.gz")
+    unpack(include_bytes!("../proto/samples.gz"), "samples.gz")
 }
 
 /// Those that `cargo xtask test` has just made with Go, if it says where.
