@@ -31,6 +31,11 @@ pub(crate) struct Suite {
 /// Says that a run without a real server is a failure.
 const REQUIRED_VARIABLE: &str = "KUBE_INFORMER_REQUIRE_E2E";
 
+/// Whether what needs Go must not be left out.
+pub(crate) fn is_required() -> bool {
+    std::env::var_os(REQUIRED_VARIABLE).is_some_and(|set| set == "1")
+}
+
 /// Runs the suite on a real server if there is one or can be; fails if there has to be one.
 pub(crate) fn suite() -> Result<Suite, Failed> {
     let sources = sources()?;
@@ -48,7 +53,7 @@ pub(crate) fn suite() -> Result<Suite, Failed> {
 }
 
 fn without(why: &Failed) -> Result<Suite, Failed> {
-    if std::env::var_os(REQUIRED_VARIABLE).is_some_and(|set| set == "1") {
+    if is_required() {
         return Err(Failed::new(format!("tests have to run on a real kube-apiserver, but {why}")));
     }
     let summary = format!("suite ran on: embedded server; skipped on a real kube-apiserver: {why}");

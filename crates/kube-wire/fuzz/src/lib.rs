@@ -88,7 +88,8 @@ fn object(encoding: Encoding, bytes: &[u8]) {
         && let Ok(bytes) = encode_known_proto(with, kind)
     {
         let again: Value = encoding.decode_object(&bytes, whole()).expect("what was encoded can be decoded");
-        assert_eq!(again, *with, "it is the same again");
+        // With the structs that Go always writes; from then on nothing changes.
+        assert_eq!(encode_known_proto(&again, kind).as_deref(), Ok(&bytes[..]), "it is the same again");
     }
 }
 
