@@ -28,6 +28,11 @@ impl Head {
         Self { text: text.into(), key_end, uid_end, version_end }
     }
 
+    /// Nothing.
+    pub(super) fn empty() -> Self {
+        Self { text: Box::default(), key_end: 0, uid_end: 0, version_end: 0 }
+    }
+
     /// The labels too; none if they could not be taken apart again.
     pub(super) fn with_labels(meta: &ObjectMeta) -> Option<Self> {
         let mut head = Self::of(meta);

@@ -1,5 +1,6 @@
 //! From the body of an answer to a stream of objects.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -11,6 +12,7 @@ use serde::de::DeserializeOwned;
 
 use super::pipeline::{Cut, pipeline};
 use super::{ListPart, ListStream, SourceError, Want, WatchPart, WatchStream};
+use crate::fanout::panic_message;
 use crate::object::{Codec, Object};
 
 /// How the pieces of an answer are read.
@@ -32,8 +34,11 @@ where
         if let Some(object) = maker.want.known(|| encoding.peek_key(&item)) {
             return Ok(ListPart::Item(object));
         }
-        let object =
-            encoding.decode_object(&item, options).and_then(|object| maker.make(object, Some(&item)));
+        let object = unless_panic(|| {
+            encoding.decode_object(&item, options).and_then(|object| maker.make(object, Some(&item)))
+        });
+        let object = object
+            .unwrap_or_else(|why| Err(DecodeError { key: encoding.peek_key(&item).map(Box::new), why }));
         Ok(object.map_or_else(ListPart::Undecodable, ListPart::Item))
     };
     pipeline(body, encoding.items(limits), want.tracker(), decode)
@@ -64,7 +69,7 @@ where
         {
             return Ok(WatchPart::Event(Event::Added(object)));
         }
-        match encoding.decode_event(&frame, options) {
+        let part = unless_panic(|| match encoding.decode_event(&frame, options) {
             Ok(event) => {
                 if matches!(event, Event::Bookmark { initial_events_end: true, .. }) {
                     initial.store(false, Ordering::Relaxed);
@@ -73,9 +78,22 @@ where
             }
             Err(EventError::Object { event, error }) => Ok(WatchPart::Undecodable { event, error }),
             Err(error) => Err(SourceError::garbled(error)),
-        }
+        });
+        part.unwrap_or_else(|why| match encoding.split_event(&frame) {
+            Some((event, object)) => {
+                let key = encoding.peek_key(object).map(Box::new);
+                Ok(WatchPart::Undecodable { event: event.to_owned(), error: DecodeError { key, why } })
+            }
+            None => Err(SourceError::garbled(why)),
+        })
     };
     pipeline(body, encoding.frames(limits), want.tracker(), decode)
+}
+
+/// What a function returns, or what its panic says: a type may have a way of decoding of its own.
+fn unless_panic<T>(decode: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(decode))
+        .map_err(|panic| format!("decoding it panicked: {}", panic_message(&*panic)))
 }
 
 /// Makes handles of what was decoded.

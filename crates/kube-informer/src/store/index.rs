@@ -12,7 +12,7 @@ use crate::object::{Object, Stored};
 pub(super) const NAMESPACE_INDEX: &str = "namespace";
 
 /// Finds the values by which an object is indexed.
-pub(super) type IndexFunction<K> = Arc<dyn Fn(&Object<K>) -> Vec<String> + Send + Sync>;
+pub(crate) type IndexFunction<K> = Arc<dyn Fn(&Object<K>) -> Vec<String> + Send + Sync>;
 
 /// Why an index was not added.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
