@@ -59,6 +59,7 @@ pub fn encode_event_proto(event: &str, object: &ProtoEnvelope<'_>) -> Vec<u8> {
 /// read.push(&bytes)?;
 /// assert_eq!(read.next_item()?.as_deref(), Some(items[0]));
 /// assert_eq!(read.next_item()?.as_deref(), Some(items[1]));
+/// assert_eq!(read.next_item()?, None);
 /// assert_eq!(read.finish()?.resource_version, "5");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
