@@ -39,6 +39,11 @@ pub(crate) struct Suite {
 /// Says that a run without a real server is a failure.
 const REQUIRED_VARIABLE: &str = "KUBE_INFORMER_REQUIRE_E2E";
 
+/// Whether what needs Go must not be left out.
+pub(crate) fn is_required() -> bool {
+    std::env::var_os(REQUIRED_VARIABLE).is_some_and(|set| set == "1")
+}
+
 /// Runs the suite on a real server, and beside client-go, if they are there or can be; fails if they have to be.
 pub(crate) fn suite() -> Result<Suite, Failed> {
     let (mut steps, mut names) = (Vec::new(), Vec::new());
@@ -66,7 +71,7 @@ pub(crate) fn suite() -> Result<Suite, Failed> {
 }
 
 fn without(why: &Failed) -> Result<Suite, Failed> {
-    if std::env::var_os(REQUIRED_VARIABLE).is_some_and(|set| set == "1") {
+    if is_required() {
         return Err(Failed::new(format!("tests have to run on a real kube-apiserver, but {why}")));
     }
     let summary = format!("suite ran on: embedded server; skipped on a real kube-apiserver: {why}");

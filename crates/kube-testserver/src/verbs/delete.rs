@@ -12,9 +12,9 @@ use super::{Call, decode, metadata, rules};
 use crate::clock::timestamp_text;
 use crate::cluster::Cluster;
 use crate::crds;
-use crate::http::{Body, Query, invalid_options, reply};
+use crate::http::{Body, Query, invalid_options};
 use crate::kinds::Resource;
-use crate::represent::{View, list_reply};
+use crate::represent::list_reply;
 use crate::status::{About, ApiError, Details};
 use crate::storage::{Expect, Mismatch, Stored, object_key};
 
@@ -129,7 +129,7 @@ impl DeleteOptions {
 pub(crate) fn delete(call: &Call) -> Result<Response<Body>, ApiError> {
     let options = DeleteOptions::of(call)?;
     let deleted = delete_object(&call.cluster, &call.resource, &call.namespace, &call.name, &options)?;
-    Ok(match deleted {
+    match deleted {
         Deleted::Gone(last) if !call.resource.traits.returns_deleted => {
             let details = Details {
                 name: call.name.clone(),
@@ -138,16 +138,16 @@ pub(crate) fn delete(call: &Call) -> Result<Response<Body>, ApiError> {
                 uid: uid_of(&last),
                 ..Details::default()
             };
-            reply::json(
+            Ok(call.value(
                 200,
                 &json!({
                     "kind": "Status", "apiVersion": "v1", "metadata": {},
                     "status": "Success", "details": details.to_value(),
                 }),
-            )
+            ))
         }
         Deleted::Gone(object) | Deleted::Pending(object) => object_reply(call, 200, &object),
-    })
+    }
 }
 
 pub(crate) async fn delete_collection(call: &Call) -> Result<Response<Body>, ApiError> {
@@ -162,9 +162,8 @@ pub(crate) async fn delete_collection(call: &Call) -> Result<Response<Body>, Api
             Err(error) => return Err(error),
         }
     }
-    let view = View::new(&call.resource, call.form, &call.query, call.cluster.clock.now());
     // The answer shows the objects as they were before.
-    Ok(list_reply(view, &meta, items, call.gzip))
+    list_reply(call.view(), &meta, items, call.gzip).await
 }
 
 /// Deletes an object, or marks it for deletion.

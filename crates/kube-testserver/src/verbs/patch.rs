@@ -77,7 +77,7 @@ pub(crate) fn patch(call: &Call) -> Result<Response<Body>, ApiError> {
             .map_err(|error| about_patch(kind, &shown, error))?
     };
     let code = if updated.created { 201 } else { 200 };
-    Ok(with_warnings(object_reply(call, code, &updated.object), &updated.warnings))
+    Ok(with_warnings(object_reply(call, code, &updated.object)?, &updated.warnings))
 }
 
 /// The object after the patch.

@@ -11,6 +11,7 @@ mod encodings;
 mod following;
 mod harness;
 mod load;
+mod negotiation;
 mod outages;
 mod overload;
 mod tokens;
