@@ -12,13 +12,16 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::entry::Entry;
-use super::{Cache, CacheError, Kind, Query};
+use super::{Cache, CacheError, Kind, Missing, Query};
 use crate::object::{Object, key};
 use crate::source::SourceError;
 use crate::store::Version;
 
 /// How long a read waits for what was written before, unless it is said otherwise.
 pub const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// So many writes may wait to be seen before those that have been are forgotten.
+const MANY_NOTES: usize = 10_000;
 
 /// Reads from a cache and writes to the server; made by [`Cache::client`]. Clones share what they wrote.
 ///
@@ -63,8 +66,10 @@ pub struct CacheClient {
 enum Written {
     /// At least this version.
     Version(Version),
-    /// Not the object of this uid.
-    Gone { uid: String, version: Option<Version> },
+    /// At least this version, or nothing: it is not among what the cache keeps any more.
+    Left(Version),
+    /// Not the object of this uid. It may be that of its deletion, or that of a write before it.
+    Gone { uid: String, deleted_at: Option<Version>, written_at: Option<Version> },
 }
 
 impl CacheClient {
@@ -144,15 +149,16 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ClientKind<K> {
             }
             Some(object) => {
                 let uid = object.meta().uid.clone().unwrap_or_default();
-                (object_key(object), Some(Written::Gone { uid, version: version_of(object) }))
+                let deleted_at = version_of(object);
+                (object_key(object), Some(Written::Gone { uid, deleted_at, written_at: None }))
             }
             None => {
                 let details = answer.as_ref().right().and_then(|status| status.details.clone());
                 let uid = details.map(|details| details.uid).unwrap_or_default();
-                (self.key(namespace, name), Some(Written::Gone { uid, version: None }))
+                (self.key(namespace, name), Some(Written::Gone { uid, deleted_at: None, written_at: None }))
             }
         };
-        if let Some(written) = written {
+        if let Some(written) = written.filter(|_| !params.dry_run) {
             self.note(of, written);
         }
         Ok(())
@@ -172,7 +178,20 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ClientKind<K> {
     }
 
     fn note(&self, of: String, written: Written) {
-        self.client.written.lock().insert((self.kind.about.resource.clone(), of), written);
+        if self.client.patience.is_zero() {
+            return;
+        }
+        let mut notes = self.client.written.lock();
+        if notes.len() >= MANY_NOTES {
+            let cache = &self.client.cache;
+            // Of what nobody follows, nobody will wait for more than a list, which comes after the write.
+            notes.retain(|(resource, of), written| {
+                cache.followed(resource).is_some_and(|entry| !written.is_seen(&entry, of))
+            });
+        }
+        let of = (self.kind.about.resource.clone(), of);
+        let before = notes.remove(&of);
+        notes.insert(of, written.after(before));
     }
 
     /// What was written and cannot be read yet.
@@ -194,6 +213,11 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ClientKind<K> {
             return Ok(());
         }
         self.client.cache.check_running()?;
+        let resource = &self.kind.about.resource;
+        if !self.client.cache.has(resource) && self.client.cache.missing(resource) != Missing::Start {
+            // The server is asked, or nobody.
+            return Ok(());
+        }
         let informer = self.kind.informer().await?;
         let mut versions = informer.entry().informer().store().watch_changes();
         let seen = async {
@@ -250,7 +274,8 @@ impl<K: Resource + DeserializeOwned + Serialize + Send + Sync + 'static> ClientK
         params: &PatchParams,
         patch: &Patch<P>,
     ) -> Result<K, CacheError> {
-        self.write(self.request(namespace).patch(name, &self.managed(params), patch)).await
+        let request = self.request(namespace).patch(name, &self.managed(params), patch);
+        if params.dry_run { self.send(request).await } else { self.write(request).await }
     }
 
     /// Changes the status of an object.
@@ -262,7 +287,8 @@ impl<K: Resource + DeserializeOwned + Serialize + Send + Sync + 'static> ClientK
         patch: &Patch<P>,
     ) -> Result<K, CacheError> {
         let request = self.request(namespace);
-        self.write(request.patch_subresource("status", name, &self.managed(params), patch)).await
+        let request = request.patch_subresource("status", name, &self.managed(params), patch);
+        if params.dry_run { self.send(request).await } else { self.write(request).await }
     }
 
     fn post(&self) -> PostParams {
@@ -283,15 +309,24 @@ impl<K: Resource + DeserializeOwned + Serialize + Send + Sync + 'static> ClientK
         &self,
         request: Result<http::Request<Vec<u8>>, E>,
     ) -> Result<K, CacheError> {
-        let request = request.map_err(|error| self.unsaid(&error))?;
-        let client = self.client.cache.client_of_server();
-        let object: K = client.request(request).await.map_err(|error| self.failed(&error))?;
-        if let Some(version) = version_of(&object)
-            && self.client.cache.keeps(&self.kind.about, object.meta())
-        {
-            self.note(object_key(&object), Written::Version(version));
+        let object = self.send(request).await?;
+        if let Some(version) = version_of(&object) {
+            if self.client.cache.keeps(&self.kind.about, object.meta()) {
+                self.note(object_key(&object), Written::Version(version));
+            } else if self.client.cache.followed(&self.kind.about.resource).is_some() {
+                self.note(object_key(&object), Written::Left(version));
+            }
         }
         Ok(object)
+    }
+
+    async fn send<E: std::error::Error + 'static>(
+        &self,
+        request: Result<http::Request<Vec<u8>>, E>,
+    ) -> Result<K, CacheError> {
+        let request = request.map_err(|error| self.unsaid(&error))?;
+        let client = self.client.cache.client_of_server();
+        client.request(request).await.map_err(|error| self.failed(&error))
     }
 }
 
@@ -301,21 +336,40 @@ impl Written {
         let snapshot = entry.informer().store().snapshot();
         let is_past = |version: &Version| snapshot.resource_version().is_some_and(|seen| seen >= version);
         let there = snapshot.get_key(key);
+        let has = |version: &Version| {
+            let seen = there.as_ref().and_then(|object| object.resource_version().parse::<Version>().ok());
+            seen.is_some_and(|seen| seen >= *version) || is_past(version)
+        };
         match self {
-            Written::Version(version) => {
-                let seen = there.and_then(|object| object.resource_version().parse::<Version>().ok());
-                seen.is_some_and(|seen| seen >= *version) || is_past(version)
+            Written::Version(version) => has(version),
+            Written::Left(version) => there.is_none() || has(version),
+            Written::Gone { uid, deleted_at, written_at } => {
+                let is_gone = there.as_ref().is_none_or(|object| !uid.is_empty() && object.uid() != uid);
+                // What was never heard of is gone only if it has been heard of what came before.
+                deleted_at.as_ref().is_some_and(is_past)
+                    || (is_gone && written_at.as_ref().is_none_or(is_past))
             }
-            Written::Gone { uid, version } => {
-                there.is_none_or(|object| !uid.is_empty() && object.uid() != uid)
-                    || version.as_ref().is_some_and(is_past)
+        }
+    }
+
+    /// The same, after another write to the same object.
+    fn after(self, before: Option<Self>) -> Self {
+        let before = before.and_then(|before| match before {
+            Written::Version(version) => Some(version),
+            Written::Left(_) | Written::Gone { .. } => None,
+        });
+        match (self, before) {
+            (Written::Version(version), Some(before)) => Written::Version(version.max(before)),
+            (Written::Gone { uid, deleted_at, .. }, written_at) => {
+                Written::Gone { uid, deleted_at, written_at }
             }
+            (written, _) => written,
         }
     }
 
     fn in_words(&self, key: &str) -> String {
         match self {
-            Written::Version(version) => version.to_string(),
+            Written::Version(version) | Written::Left(version) => version.to_string(),
             Written::Gone { .. } => format!("that deleted {key}"),
         }
     }

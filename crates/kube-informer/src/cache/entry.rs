@@ -15,9 +15,9 @@ use super::CacheError;
 use super::options::{CacheOptions, Part};
 use crate::factory::{cause, is_hopeless};
 use crate::fanout::panic_message;
-use crate::informer::{InformerBuilder, InformerStatus, Phase, SharedInformer};
+use crate::informer::{InformerBuilder, InformerStatus, Phase, ScopeStatus, SharedInformer};
 use crate::object::{Form, Object, Raw};
-use crate::source::{KubeSource, ListWatch, Make, resource_name};
+use crate::source::{KubeSource, ListWatch, Make, Written, resource_name};
 use crate::store::IndexFunction;
 
 /// What a kind is.
@@ -64,6 +64,8 @@ impl Entry {
         number: u64,
     ) -> Self {
         let parts = options.parts(&about.resource, namespaced);
+        // What is changed may be changed as whole objects.
+        let whole = whole || parts.iter().any(|part| part.transform.is_some());
         let sources: Vec<_> = parts.iter().map(|part| source(client, &about.api, part, whole)).collect();
         let parts = Arc::new(ArcSwap::from_pointee(parts));
         let mut builder = InformerBuilder::of(sources.clone())
@@ -116,21 +118,26 @@ impl Entry {
         Ok(self.informer.follow_anew(state.sources.clone())?)
     }
 
-    /// Follows what the options say now.
+    /// Follows what the options say now. One that has been stopped stays as it is.
     pub(super) fn change(&self, options: &CacheOptions) -> Result<(), CacheError> {
+        if self.informer.is_stopped() {
+            return Ok(());
+        }
         let mut state = self.state.lock();
         let (before, after) = (self.parts.load_full(), options.parts(&self.about.resource, self.namespaced));
+        let transformed = after.iter().any(|part| part.transform.is_some());
+        // An object that stays, but is to be changed in another way, has to be had again.
+        let differs = |one: &Part| before.iter().any(|other| one.differs_in_transform(other));
+        let anew = after.iter().any(differs) || (transformed && !state.whole);
+        state.whole |= transformed;
         let sources = after.iter().map(|part| {
             let same = before.iter().position(|known| known.asks_the_same(part));
-            match same.and_then(|at| state.sources.get(at)) {
+            match same.filter(|_| !anew).and_then(|at| state.sources.get(at)) {
                 Some(known) => Arc::clone(known),
                 None => source(&self.client, &self.about.api, part, state.whole),
             }
         });
         let sources: Vec<_> = sources.collect();
-        let same_transforms = |part: &Part| before.iter().any(|known| known.asks_the_same(part));
-        // An object that stays, but is to be changed in another way, has to be had again.
-        let anew = after.iter().any(|part| part.transform.is_some() && !same_transforms(part));
         self.parts.store(Arc::new(after));
         state.sources.clone_from(&sources);
         Ok(if anew { self.informer.follow_anew(sources) } else { self.informer.follow(sources) }?)
@@ -150,9 +157,9 @@ impl Entry {
             Ok(Ok(status)) if is_current(&status) => Ok(()),
             Ok(Ok(status)) => Err(match cause(&status) {
                 Some(cause) => CacheError::CannotSync { resource, cause },
-                None => CacheError::ShutDown,
+                None => CacheError::Removed { resource },
             }),
-            Ok(Err(_)) => Err(CacheError::ShutDown),
+            Ok(Err(_)) => Err(CacheError::Removed { resource }),
             Err(_) => {
                 let cause = cause(&self.informer.watch_status().borrow());
                 Err(CacheError::TimedOut { resource, after: patience, cause })
@@ -170,28 +177,36 @@ impl Entry {
     pub(super) async fn watch_over(informer: SharedInformer<Raw>) {
         let mut status = informer.watch_status();
         loop {
-            let is_gone = |status: &InformerStatus| status.objects > 0 && is_gone(status);
             let ended = |status: &InformerStatus| status.phase == Phase::Stopped;
             match status.wait_for(|status| is_gone(status) || ended(status)).await {
                 Ok(status) if !ended(&status) => {}
                 _ => return,
             }
-            informer.forget_everything();
+            informer.forget(is_scope_gone);
+            if status.changed().await.is_err() {
+                return;
+            }
         }
     }
 }
 
 /// Everything that is wanted is there.
 fn is_current(status: &InformerStatus) -> bool {
-    !is_gone(status) && status.synced && status.scopes.iter().all(|scope| scope.synced)
+    status.phase != Phase::Stopped
+        && !is_gone(status)
+        && status.synced
+        && status.scopes.iter().all(|scope| scope.synced)
 }
 
-/// The server knew the kind, and does not any more.
+/// The server does not know the kind, or not any more.
 fn is_gone(status: &InformerStatus) -> bool {
+    status.scopes.iter().any(is_scope_gone)
+}
+
+fn is_scope_gone(scope: &ScopeStatus) -> bool {
     /// Once may be an accident: a server that is being restarted.
     const TWICE: u64 = 2;
-    let unknown = status.scopes.iter().filter_map(|scope| scope.trouble.as_ref());
-    unknown.into_iter().any(|trouble| trouble.error.code == 404 && trouble.times >= TWICE)
+    scope.trouble.as_ref().is_some_and(|trouble| trouble.error.code == 404 && trouble.times >= TWICE)
 }
 
 fn source(client: &Client, api: &ApiResource, part: &Part, whole: bool) -> Arc<dyn ListWatch<Raw>> {
@@ -205,15 +220,15 @@ fn source(client: &Client, api: &ApiResource, part: &Part, whole: bool) -> Arc<d
 
 /// Makes what the store keeps of what arrives: the bytes, after the transform of their namespace.
 fn make(parts: Arc<ArcSwap<Vec<Part>>>) -> Make<Raw> {
-    let forms: [OnceLock<Arc<Form>>; 2] = [const { OnceLock::new() }; 2];
-    let form = move |encoding: Encoding| {
-        let slot = usize::from(encoding != Encoding::Json);
-        let make = || Arc::new(Form { encoding, options: DecodeOptions::default() });
+    let forms: [OnceLock<Arc<Form>>; 4] = [const { OnceLock::new() }; 4];
+    let form = move |encoding: Encoding, metadata_only: bool| {
+        let slot = 2 * usize::from(metadata_only) + usize::from(encoding != Encoding::Json);
+        let make = || Arc::new(Form { encoding, options: DecodeOptions::default(), metadata_only });
         let known = forms[slot].get_or_init(make);
         if known.encoding == encoding { Arc::clone(known) } else { make() }
     };
-    Arc::new(move |object: Raw, bytes: Box<[u8]>, encoding: Encoding| {
-        let arrived = form(encoding);
+    Arc::new(move |object: Raw, bytes: Box<[u8]>, (encoding, metadata_only): Written| {
+        let arrived = form(encoding, metadata_only);
         let parts = parts.load();
         let namespace = object.namespace().to_owned();
         let transform =
@@ -233,7 +248,7 @@ fn make(parts: Arc<ArcSwap<Vec<Part>>>) -> Make<Raw> {
             },
             Encoding::Json => (changed.to_string().into_bytes(), Encoding::Json),
         };
-        let form = form(encoding);
+        let form = form(encoding, metadata_only);
         let after: Raw = form.encoding.decode_object(&bytes, form.options).map_err(keyed)?;
         Object::base(&object.changed_to(after), bytes.into_boxed_slice(), &form)
     })

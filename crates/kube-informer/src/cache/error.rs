@@ -33,6 +33,12 @@ pub enum CacheError {
         /// The namespace.
         namespace: String,
     },
+    /// The kind was removed from the cache while somebody waited for it.
+    #[error("{resource} was removed from the cache meanwhile; ask again to have it followed anew")]
+    Removed {
+        /// `pods`, `deployments.apps`.
+        resource: String,
+    },
     /// There is no such object in the copy.
     #[error(transparent)]
     NotFound(#[from] NotFound),

@@ -107,6 +107,14 @@ fn seen<K: Send + Sync + 'static>(lens: &Arc<Lens<K>>, event: Event<Raw>) -> Opt
     let see = |object: &Object<Raw>| object.seen_as(lens).ok();
     match event {
         Event::Added { object, initial } => Some(Event::Added { object: see(&object)?, initial }),
+        // Nothing has changed for those who are content with metadata.
+        Event::Updated { old, new, .. }
+            if !lens.is_whole() && old.is_metadata_only() && !new.is_metadata_only() =>
+        {
+            let same = old.is_same_version(&new);
+            let (old, new) = (see(&old)?, see(&new)?);
+            (!same).then_some(Event::Updated { old, new, resync: false })
+        }
         Event::Updated { old, new, resync } => match (see(&old), see(&new)) {
             (Some(old), Some(new)) => Some(Event::Updated { old, new, resync }),
             (None, Some(object)) => Some(Event::Added { object, initial: false }),

@@ -32,7 +32,8 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> Kind<K> {
     /// The object of a name. Kinds without namespaces ignore the namespace.
     pub async fn get(&self, namespace: &str, name: &str) -> Result<Object<K>, CacheError> {
         let Some(entry) = self.readable().await? else {
-            return live::get(&self.cache.client_of_server(), &self.about, namespace, name).await;
+            let client = self.cache.client_of_server();
+            return live::get(&client, &self.about, &self.lens, namespace, name).await;
         };
         self.look_up(&entry, namespace, name)
     }
@@ -41,7 +42,7 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> Kind<K> {
     /// them: see [`CacheInformer::unfit`].
     pub async fn list(&self, query: &Query) -> Result<Vec<Object<K>>, CacheError> {
         let Some(entry) = self.readable().await? else {
-            return live::list(&self.cache.client_of_server(), &self.about, query).await;
+            return live::list(&self.cache.client_of_server(), &self.about, &self.lens, query).await;
         };
         self.look_through(&entry, query)
     }
@@ -73,8 +74,8 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> Kind<K> {
             Ok(object) => function(&object).into_values(),
             Err(_) => Vec::new(),
         };
-        self.cache.remember_index(&self.about, name, Arc::new(function))?;
-        self.cache.entry(&self.about, self.whole).await.map(drop)
+        self.cache.entry(&self.about, self.whole).await?;
+        self.cache.remember_index(&self.about, name, Arc::new(function))
     }
 
     /// Stops to follow the kind, and returns when every task of it has ended; false if it was not followed. Listeners

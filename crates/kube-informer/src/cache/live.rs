@@ -1,6 +1,6 @@
 //! Reads that ask the server.
 
-use http::Request;
+use http::{Request, header};
 use kube_client::Client;
 use kube_core::{DynamicObject, Resource};
 use serde::Deserialize;
@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use super::entry::About;
 use super::{CacheError, Query};
 use crate::lister::NotFound;
-use crate::object::Object;
+use crate::object::{Lens, Object};
 use crate::source::SourceError;
 
 /// What a list has.
@@ -22,29 +22,47 @@ struct Items<K> {
 pub(super) async fn get<K: Resource + DeserializeOwned>(
     client: &Client,
     about: &About,
+    lens: &Lens<K>,
     namespace: &str,
     name: &str,
 ) -> Result<Object<K>, CacheError> {
-    let path = format!("{}/{name}", path(about, Some(namespace)));
-    match ask(client, about, &path).await {
-        Err(CacheError::Server { cause, .. }) if cause.code == 404 => Err(CacheError::NotFound(NotFound {
+    let not_found = || {
+        CacheError::NotFound(NotFound {
             group: about.resource.group.clone(),
             plural: about.resource.resource.clone(),
             namespace: namespace.to_owned(),
             name: name.to_owned(),
-        })),
-        found => found.map(Object::new),
+        })
+    };
+    if !is_segment(name) || !(namespace.is_empty() || is_segment(namespace)) {
+        return Err(not_found());
     }
+    let path = format!("{}/{name}", path(about, Some(namespace)));
+    match ask(client, about, &path, lens.is_whole()).await {
+        Err(CacheError::Server { cause, .. }) if cause.code == 404 => Err(not_found()),
+        found => found.map(|object| Object::new(lens.completed(object))),
+    }
+}
+
+/// Whether something can be a part of a path; no object is called otherwise.
+fn is_segment(name: &str) -> bool {
+    let is_odd = |c: char| c.is_control() || c.is_whitespace() || "/?#%\\".contains(c);
+    !matches!(name, "" | "." | "..") && !name.contains(is_odd)
 }
 
 /// The objects that a query asks for. A server has no indexes.
 pub(super) async fn list<K: Resource + DeserializeOwned>(
     client: &Client,
     about: &About,
+    lens: &Lens<K>,
     query: &Query,
 ) -> Result<Vec<Object<K>>, CacheError> {
     if let Some((name, _)) = query.terms.first() {
         return Err(CacheError::NoIndex { resource: about.name(), name: name.clone() });
+    }
+    let is_odd = |namespace: &String| !is_segment(namespace);
+    if query.limit == Some(0) || query.namespace.as_ref().is_some_and(is_odd) {
+        return Ok(Vec::new());
     }
     let mut parameters = form_urlencoded::Serializer::new(String::new());
     if !query.labels.to_string().is_empty() {
@@ -54,13 +72,23 @@ pub(super) async fn list<K: Resource + DeserializeOwned>(
         parameters.append_pair("limit", &limit.to_string());
     }
     let path = format!("{}?{}", path(about, query.namespace.as_deref()), parameters.finish());
-    let list: Items<K> = ask(client, about, &path).await?;
-    Ok(list.items.into_iter().map(Object::new).collect())
+    let list: Items<K> = ask(client, about, &path, lens.is_whole()).await?;
+    Ok(list.items.into_iter().map(|object| Object::new(lens.completed(object))).collect())
 }
 
-async fn ask<T: DeserializeOwned>(client: &Client, about: &About, path: &str) -> Result<T, CacheError> {
+async fn ask<T: DeserializeOwned>(
+    client: &Client,
+    about: &About,
+    path: &str,
+    whole: bool,
+) -> Result<T, CacheError> {
     let failed = |cause| CacheError::Server { resource: about.name(), cause };
-    let request = Request::get(path).body(Vec::new());
+    let form = if path.contains('?') { "PartialObjectMetadataList" } else { "PartialObjectMetadata" };
+    let accept = match whole {
+        true => "application/json".to_owned(),
+        false => format!("application/json;as={form};g=meta.k8s.io;v=v1"),
+    };
+    let request = Request::get(path).header(header::ACCEPT, accept).body(Vec::new());
     let request = request.map_err(|error| failed(SourceError::connection(&error)))?;
     client.request(request).await.map_err(|error| failed(SourceError::of_client(&error)))
 }

@@ -54,7 +54,7 @@ pub use options::{CacheOptions, KindOptions, Missing, ObjectOptions, RESYNC, SYN
 pub use query::Query;
 
 use std::any::{Any, TypeId};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -75,7 +75,11 @@ use crate::source::is_cluster_scoped;
 use crate::store::{IndexError, IndexFunction};
 use entry::{About, Entry};
 
-/// Many kinds behind one reader. See the [module](self). Clones are the same cache; when the last is dropped, it stops.
+/// Nothing is stopped as idle sooner.
+const LEAST_IDLE: Duration = Duration::from_secs(1);
+
+/// Many kinds behind one reader. See the [module](self). Clones are the same cache; when the last is dropped, and nobody
+/// holds an [informer](CacheInformer) of it, it stops.
 #[derive(Clone)]
 pub struct Cache {
     shared: Arc<Shared>,
@@ -84,6 +88,8 @@ pub struct Cache {
 struct Shared {
     client: Client,
     options: Mutex<CacheOptions>,
+    /// Held by whoever changes the options.
+    changing: Mutex<()>,
     state: Mutex<State>,
     /// For each kind and type an `Arc<Lens<K>>`.
     lenses: Mutex<HashMap<(GroupVersionResource, TypeId), Arc<dyn Any + Send + Sync>>>,
@@ -96,6 +102,8 @@ struct Shared {
 struct State {
     phase: Phase,
     entries: HashMap<GroupVersionResource, Arc<Entry>>,
+    /// What was followed until nobody needed it.
+    idle: HashSet<GroupVersionResource>,
     /// They outlive what is followed.
     indexes: HashMap<GroupVersionResource, Vec<(String, IndexFunction<Raw>)>>,
     /// How many kinds have been followed so far.
@@ -126,6 +134,7 @@ impl Cache {
         let shared = Shared {
             client,
             options: Mutex::new(options),
+            changing: Mutex::default(),
             state: Mutex::default(),
             lenses: Mutex::default(),
             resources: tokio::sync::Mutex::default(),
@@ -147,7 +156,8 @@ impl Cache {
             self.shared.run(entry);
         }
         drop(state);
-        if let Some(time) = self.shared.options.lock().idle {
+        let idle = self.shared.options.lock().idle;
+        if let Some(time) = idle.map(|time| time.max(LEAST_IDLE)) {
             let shared = Arc::downgrade(&self.shared);
             let stop = self.shared.stop.clone();
             self.shared.tasks.spawn(async move {
@@ -181,7 +191,7 @@ impl Cache {
         let resource = GroupVersionResource::gvr(&api.group, &api.version, &api.plural);
         let dynamic = TypeId::of::<K::Scope>() == TypeId::of::<kube_core::DynamicResourceScope>();
         let namespaced = (!dynamic).then(|| !is_cluster_scoped::<K>());
-        let lens = self.lens::<K>(&resource, &api);
+        let lens = self.lens::<K>(&resource, &api, !K::metadata_api());
         let about = Arc::new(About { resource, api, namespaced });
         Kind { cache: self.clone(), about, lens, whole: !K::metadata_api() }
     }
@@ -236,14 +246,14 @@ impl Cache {
     /// Changes what is kept: namespaces and selectors. Listeners hear what that adds and takes away; reads wait for what
     /// it adds. Kinds for which it makes no difference go on undisturbed.
     pub fn change(&self, change: impl FnOnce(CacheOptions) -> CacheOptions) -> Result<(), CacheError> {
-        let mut options = self.shared.options.lock();
-        let changed = change(options.clone());
+        let _changing = self.shared.changing.lock();
+        let before = self.shared.options.lock().clone();
+        let changed = change(before);
         changed.check()?;
-        *options = changed;
-        for (_, entry) in self.entries() {
-            entry.change(&options)?;
-        }
-        Ok(())
+        // Whoever begins to follow a kind meanwhile follows what is changed.
+        *self.shared.options.lock() = changed.clone();
+        let outcomes = self.entries().into_iter().map(|(_, entry)| entry.change(&changed));
+        outcomes.fold(Ok(()), Result::and)
     }
 
     /// Reads from the cache and writes to the server, and reads what it wrote.
@@ -273,12 +283,15 @@ impl Cache {
     }
 
     fn has(&self, resource: &GroupVersionResource) -> bool {
-        self.shared.state.lock().entries.contains_key(resource)
+        let state = self.shared.state.lock();
+        state.entries.contains_key(resource) || state.idle.contains(resource)
     }
 
     /// Whether the options leave an object in, as far as that can be seen.
     fn keeps(&self, about: &About, meta: &ObjectMeta) -> bool {
-        let parts = self.shared.options.lock().parts(&about.resource, about.namespaced != Some(false));
+        let followed = self.followed(&about.resource).map(|entry| entry.is_namespaced());
+        let namespaced = followed.or(about.namespaced) != Some(false);
+        let parts = self.shared.options.lock().parts(&about.resource, namespaced);
         parts.iter().any(|part| part.keeps(meta))
     }
 
@@ -310,7 +323,7 @@ impl Cache {
     }
 
     /// How a kind is seen as a type.
-    fn lens<K>(&self, resource: &GroupVersionResource, api: &ApiResource) -> Arc<Lens<K>>
+    fn lens<K>(&self, resource: &GroupVersionResource, api: &ApiResource, whole: bool) -> Arc<Lens<K>>
     where
         K: DeserializeOwned + Send + Sync + 'static,
     {
@@ -330,7 +343,7 @@ impl Cache {
             }
         };
         let residency = self.shared.options.lock().residency_of(resource);
-        let lens = Arc::new(Lens::new(residency, complete));
+        let lens = Arc::new(Lens::new(residency, whole, complete));
         lenses.insert((resource.clone(), TypeId::of::<K>()), Arc::clone(&lens) as Arc<dyn Any + Send + Sync>);
         lens
     }
@@ -368,10 +381,18 @@ impl Cache {
         if state.phase == Phase::ShutDown {
             return Err(CacheError::ShutDown);
         }
-        if let Some(entry) = state.entries.get(&about.resource) {
-            return Ok(Arc::clone(entry));
+        if let Some(entry) = state.entries.get(&about.resource).cloned() {
+            drop(state);
+            if whole {
+                entry.whole()?;
+            }
+            return Ok(entry);
+        }
+        if !namespaced && options.confines(&about.resource) {
+            return Err(CacheError::ClusterScoped { resource: about.name() });
         }
         state.made += 1;
+        state.idle.remove(&about.resource);
         let entry = Entry::new(&self.shared.client, about.clone(), namespaced, whole, &options, state.made);
         for (name, function) in state.indexes.get(&about.resource).into_iter().flatten() {
             entry.add_index(name, Arc::clone(function));
@@ -392,16 +413,12 @@ impl Cache {
         Ok(entry)
     }
 
-    /// Whether objects of a kind have namespaces; asked only where it matters.
+    /// Whether objects of a kind have namespaces: what its type says, or else the server.
     async fn is_namespaced(&self, about: &About) -> Result<bool, CacheError> {
         if let Some(namespaced) = about.namespaced {
             return Ok(namespaced);
         }
         let list_of = about.api.kind.strip_suffix("List").filter(|of| !of.is_empty());
-        let matters = self.shared.options.lock().names_namespaces(&about.resource);
-        if !matters && list_of.is_none() {
-            return Ok(true);
-        }
         let is_it = |one: &ApiResource| {
             (&one.group, &one.version, &one.plural)
                 == (&about.resource.group, &about.resource.version, &about.resource.resource)
@@ -425,7 +442,8 @@ impl Cache {
 
     async fn remove(&self, resource: &GroupVersionResource) -> bool {
         let Some(entry) = self.shared.state.lock().entries.remove(resource) else { return false };
-        entry.informer().shutdown().await;
+        // Whoever shuts down the cache meanwhile waits for it too.
+        self.shared.tasks.track_future(entry.informer().shutdown()).await;
         true
     }
 }
@@ -449,7 +467,9 @@ impl Shared {
             let mut state = self.state.lock();
             // Who holds an informer of the cache holds the entry too.
             let is_idle = |entry: &Arc<Entry>| Arc::strong_count(entry) == 1 && entry.is_idle(time);
-            state.entries.extract_if(|_, entry| is_idle(entry)).map(|(_, entry)| entry).collect()
+            let idle: Vec<_> = state.entries.extract_if(|_, entry| is_idle(entry)).collect();
+            state.idle.extend(idle.iter().map(|(resource, _)| resource.clone()));
+            idle.into_iter().map(|(_, entry)| entry).collect()
         };
         join_all(idle.iter().map(|entry| entry.informer().shutdown())).await;
     }

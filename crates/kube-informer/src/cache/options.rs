@@ -17,7 +17,7 @@ use crate::metrics::Metrics;
 use crate::object::{Form, Labels, Matcher, Residency};
 use crate::reflector::Config;
 use crate::selector::{check_fields, check_labels, parse_labels};
-use crate::source::{is_cluster_scoped, resource_name};
+use crate::source::{Scope, is_cluster_scoped, resource_name};
 
 /// How long a read waits for a kind that has not arrived, unless it is said otherwise.
 pub const SYNC_TIMEOUT: Duration = Duration::from_secs(30);
@@ -289,6 +289,7 @@ impl CacheOptions {
     }
 
     /// Stops to follow a kind that nobody has read for so long, and that has no listeners. The next read starts it again.
+    /// What counts is what is set when the cache is started; less than a second is a second.
     #[must_use]
     pub fn idle(mut self, time: Duration) -> Self {
         self.idle = Some(time);
@@ -349,10 +350,10 @@ impl CacheOptions {
         self.kinds.get(kind).and_then(|kind| kind.residency).unwrap_or(self.residency)
     }
 
-    /// Some namespaces are named for a kind, so that it matters whether it has any.
-    pub(super) fn names_namespaces(&self, kind: &GroupVersionResource) -> bool {
+    /// A kind without namespaces was given some of its own.
+    pub(super) fn confines(&self, kind: &GroupVersionResource) -> bool {
         let own = self.kinds.get(kind).and_then(|kind| kind.namespaces.as_ref());
-        own.or(self.namespaces.as_ref()).is_some_and(|names| !names.is_empty())
+        own.is_some_and(|names| !names.is_empty())
     }
 
     /// What is followed of a kind.
@@ -360,7 +361,7 @@ impl CacheOptions {
         let own = self.kinds.get(kind).cloned().unwrap_or_default();
         let names = own.namespaces.as_ref().or(self.namespaces.as_ref()).filter(|_| namespaced);
         let Some(names) = names.filter(|names| !names.is_empty()) else {
-            return vec![Part::new(None, BTreeSet::new(), own.objects.or(&self.defaults))];
+            return vec![Part::new(None, BTreeSet::new(), own.objects.or(&self.defaults), namespaced)];
         };
         let explicit = own.namespaces.clone().unwrap_or_default();
         let named = || names.keys().filter(|name| !name.is_empty());
@@ -369,8 +370,8 @@ impl CacheOptions {
             let default = self.namespaces.as_ref().and_then(|names| names.get(name));
             let options = options.or(default.unwrap_or(&ObjectOptions::new())).or(&self.defaults);
             match name.as_str() {
-                "" => Part::new(None, named().cloned().collect(), options),
-                name => Part::new(Some(name.to_owned()), BTreeSet::new(), options),
+                "" => Part::new(None, named().cloned().collect(), options, true),
+                name => Part::new(Some(name.to_owned()), BTreeSet::new(), options, true),
             }
         });
         parts.collect()
@@ -390,11 +391,17 @@ pub(super) struct Part {
 }
 
 impl Part {
-    fn new(namespace: Option<String>, except: BTreeSet<String>, options: ObjectOptions) -> Self {
+    fn new(
+        namespace: Option<String>,
+        except: BTreeSet<String>,
+        options: ObjectOptions,
+        namespaced: bool,
+    ) -> Self {
         let fields = options.fields.unwrap_or_default();
         // Whoever may only read one namespace may say so with a selector.
         let pinned = || fields.split(',').find_map(|term| pinned_namespace(term.trim()));
-        let namespace = namespace.or_else(|| pinned().filter(|_| except.is_empty()).map(str::to_owned));
+        let may_pin = namespaced && except.is_empty();
+        let namespace = namespace.or_else(|| pinned().filter(|_| may_pin).map(str::to_owned));
         Self {
             namespace,
             except,
@@ -404,14 +411,28 @@ impl Part {
         }
     }
 
-    /// The same is asked for.
-    pub(super) fn asks_the_same(&self, other: &Self) -> bool {
-        let transform = match (&self.transform, &other.transform) {
+    /// Objects are changed in the same way.
+    fn changes_the_same(&self, other: &Self) -> bool {
+        match (&self.transform, &other.transform) {
             (None, None) => true,
             (Some(one), Some(two)) => Arc::ptr_eq(one, two),
             _ => false,
+        }
+    }
+
+    /// Some object is changed in the one way here, and in another there.
+    pub(super) fn differs_in_transform(&self, other: &Self) -> bool {
+        let scope = |part: &Self| Scope {
+            namespace: part.namespace.clone(),
+            except: part.except.clone(),
+            ..Scope::default()
         };
-        transform
+        !self.changes_the_same(other) && scope(self).overlaps(&scope(other))
+    }
+
+    /// The same is asked for.
+    pub(super) fn asks_the_same(&self, other: &Self) -> bool {
+        self.changes_the_same(other)
             && (&self.namespace, &self.except, &self.labels, &self.fields)
                 == (&other.namespace, &other.except, &other.labels, &other.fields)
     }

@@ -183,13 +183,27 @@ impl<K: Resource + Send + Sync + 'static> SharedInformer<K> {
         self.change_sources(sources, true)
     }
 
-    /// Takes everything out of the copy, and tells it: nobody saw it go.
-    pub(crate) fn forget_everything(&self) {
+    /// Takes everything out of some scopes of the copy, and tells it: nobody saw it go.
+    pub(crate) fn forget(&self, scopes: impl Fn(&ScopeStatus) -> bool) {
         let mut stage = self.shared.stage.lock();
+        // The status is told of what arrives under the same lock: what has come back meanwhile stays.
+        let gone: Vec<Scope> = self
+            .shared
+            .status
+            .borrow()
+            .scopes
+            .iter()
+            .filter(|one| scopes(one))
+            .map(ScopeStatus::scope)
+            .collect();
         let there = self.shared.store.list();
-        let gone = there.iter().map(|object| Write::RemoveKey(object.key().to_owned())).collect();
-        stage.write(&self.shared.store, gone);
-        self.shared.status.send_modify(|status| status.objects = 0);
+        let covered = there.iter().filter(|object| gone.iter().any(|one| one.covers(object.namespace())));
+        let writes: Vec<_> = covered.map(|object| Write::RemoveKey(object.key().to_owned())).collect();
+        if !writes.is_empty() {
+            stage.write(&self.shared.store, writes);
+            let objects = self.shared.store.snapshot().len();
+            self.shared.status.send_modify(|status| status.objects = objects);
+        }
     }
 
     fn change_sources(&self, new: Vec<Arc<dyn ListWatch<K>>>, anew: bool) -> Result<(), InformerError> {

@@ -205,6 +205,15 @@ impl<K: Resource + Send + Sync + 'static> Stage<K> {
             }
         });
         self.scopes = reached.collect();
+        self.complete_if_listed();
+    }
+
+    /// Everything has been listed, if that is so.
+    fn complete_if_listed(&mut self) {
+        if !self.scopes.is_empty() && self.scopes.iter().all(|scope| scope.listed) {
+            self.complete = true;
+            self.fanout.initial_complete();
+        }
     }
 
     /// Writes to the store what no source says, and tells it.
@@ -223,10 +232,7 @@ impl<K: Resource + Send + Sync + 'static> Stage<K> {
         self.fanout.tell(&applied.events);
         if everything {
             (self.scopes[at].listed, self.scopes[at].anew) = (true, false);
-            if self.scopes.iter().all(|scope| scope.listed) {
-                self.complete = true;
-                self.fanout.initial_complete();
-            }
+            self.complete_if_listed();
         }
         Some(applied)
     }

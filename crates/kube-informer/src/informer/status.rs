@@ -84,6 +84,13 @@ pub struct ScopeStatus {
     pub trouble: Option<Trouble>,
 }
 
+impl ScopeStatus {
+    /// What it covers.
+    pub(crate) fn scope(&self) -> Scope {
+        Scope { namespace: self.namespace.clone(), except: self.except.clone(), ..Scope::default() }
+    }
+}
+
 /// What is wrong with following.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -205,8 +212,7 @@ impl InformerStatus {
         if quarantine.anew
             && let Some(status) = self.scopes.iter().find(|scope| scope.source == source)
         {
-            let ScopeStatus { namespace, except, .. } = status.clone();
-            let scope = Scope { namespace, except, ..Scope::default() };
+            let scope = status.scope();
             // What has no name may be anywhere.
             let elsewhere = |key: &str| key.split_once('/').is_some_and(|(of, _)| !scope.covers(of));
             self.quarantined.retain(|key, _| elsewhere(key));

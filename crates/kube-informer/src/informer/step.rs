@@ -135,7 +135,7 @@ impl<K: Resource> Step<K> {
                 };
                 let objects = undecodable.into_iter().map(named).collect();
                 let quarantine = Quarantine { anew: true, objects };
-                Applied { events: replaced(written, list.initial), quarantine }
+                Applied { events: replaced(written, list), quarantine }
             }
         }
     }
@@ -208,11 +208,12 @@ fn changed<K>(written: Written<K>) -> Option<Event<K>> {
 }
 
 /// What a replacement means for listeners. What is gone comes first, as in client-go; what has not changed is not
-/// told.
-fn replaced<K>(written: Vec<Written<K>>, initial: bool) -> Vec<Event<K>> {
+/// told, unless it is had anew.
+fn replaced<K>(written: Vec<Written<K>>, list: List<'_>) -> Vec<Event<K>> {
+    let initial = list.initial;
     let (gone, there): (Vec<_>, Vec<_>) = written.into_iter().partition(|written| written.new.is_none());
     let unchanged = |written: &Written<K>| match (&written.old, &written.new) {
-        (Some(old), Some(new)) => old.is_same(new) || old.is_same_version(new),
+        (Some(old), Some(new)) => old.is_same(new) || (!list.anew && old.is_same_version(new)),
         _ => false,
     };
     let there = there.into_iter().filter(|written| !unchanged(written)).filter_map(changed);

@@ -74,6 +74,8 @@ impl Resource for Raw {
 pub(crate) struct Form {
     pub(crate) encoding: Encoding,
     pub(crate) options: DecodeOptions,
+    /// There is nothing but metadata in them.
+    pub(crate) metadata_only: bool,
 }
 
 /// Bytes, and as what they have been seen.
@@ -114,29 +116,55 @@ enum Seen<K> {
 pub(crate) struct Lens<K> {
     decode: Decode<K>,
     warm: Option<Warm<K>>,
+    complete: Arc<dyn Fn(&mut K) + Send + Sync>,
     /// What was seen once stays decoded for as long as the bytes are there.
     keeps: bool,
+    /// Metadata alone is not enough.
+    whole: bool,
 }
 
 type Decode<K> = Box<dyn Fn(&[u8], &Form) -> Result<K, DecodeError> + Send + Sync>;
 
-impl<K: DeserializeOwned> Lens<K> {
+impl<K: DeserializeOwned + 'static> Lens<K> {
     /// Sees bytes as values of a type, and completes each: what a kind is, is not in the bytes.
-    pub(crate) fn new(residency: Residency, complete: impl Fn(&mut K) + Send + Sync + 'static) -> Self {
+    pub(crate) fn new(
+        residency: Residency,
+        whole: bool,
+        complete: impl Fn(&mut K) + Send + Sync + 'static,
+    ) -> Self {
+        let complete: Arc<dyn Fn(&mut K) + Send + Sync> = Arc::new(complete);
+        let completed = Arc::clone(&complete);
         let decode = move |bytes: &[u8], form: &Form| {
             let mut object = form.encoding.decode_object(bytes, form.options)?;
-            complete(&mut object);
+            completed(&mut object);
             Ok(object)
         };
         let warm = match residency {
             Residency::Adaptive { warm_bytes } => Some(Warm::new(warm_bytes)),
             Residency::Decoded | Residency::Packed => None,
         };
-        Self { decode: Box::new(decode), warm, keeps: residency == Residency::Decoded }
+        Self { decode: Box::new(decode), warm, complete, keeps: residency == Residency::Decoded, whole }
+    }
+}
+
+impl<K> Lens<K> {
+    /// What a value from elsewhere is, is said in it too.
+    pub(crate) fn completed(&self, mut object: K) -> K {
+        (self.complete)(&mut object);
+        object
+    }
+
+    pub(crate) fn is_whole(&self) -> bool {
+        self.whole
     }
 }
 
 impl Object<Raw> {
+    /// There is nothing but metadata in it.
+    pub(crate) fn is_metadata_only(&self) -> bool {
+        matches!(&self.stored.0.rest, Rest::Base(base) if base.form.metadata_only)
+    }
+
     /// An object that can be seen as many types.
     pub(crate) fn base(object: &Raw, bytes: Box<[u8]>, form: &Arc<Form>) -> Result<Self, DecodeError> {
         let Some(head) = Head::with_labels(&object.metadata) else {
@@ -155,6 +183,9 @@ impl Object<Raw> {
         let Rest::Base(base) = &self.stored.0.rest else {
             return Err(DecodeError { key: None, why: "there are no bytes".to_owned() });
         };
+        if lens.whole && base.form.metadata_only {
+            return Err(DecodeError { key: None, why: "only its metadata has arrived".to_owned() });
+        }
         let mut known = base.seen.lock();
         let found = known.iter().find(|(of, _)| *of == TypeId::of::<K>());
         let found = found.and_then(|(_, seen)| Arc::clone(seen).downcast::<Seen<K>>().ok());

@@ -242,7 +242,8 @@ impl<K> KubeSource<K> {
         let content_type = response.headers().get(header::CONTENT_TYPE);
         let content_type = content_type.and_then(|value| value.to_str().ok()).unwrap_or_default();
         let encoding = encoding.of_answer(content_type);
-        let reading = Reading { encoding, limits: self.limits, options: self.options };
+        let metadata_only = self.metadata_only;
+        let reading = Reading { encoding, limits: self.limits, options: self.options, metadata_only };
         Ok((response.into_body(), reading))
     }
 

@@ -18,7 +18,7 @@ pub use pager::{Listed, list_all};
 #[cfg(test)]
 pub(crate) use stream::taken;
 pub use want::{Known, Want};
-pub(crate) use want::{Make, Transform};
+pub(crate) use want::{Make, Transform, Written};
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -21,6 +21,8 @@ pub(super) struct Reading {
     pub(super) encoding: Encoding,
     pub(super) limits: Limits,
     pub(super) options: DecodeOptions,
+    /// There is nothing but metadata in it.
+    pub(super) metadata_only: bool,
 }
 
 /// A list, item by item.
@@ -28,8 +30,8 @@ pub(super) fn list_stream<K>(body: Body, reading: Reading, want: &Arc<Want<K>>) 
 where
     K: Resource + DeserializeOwned + Send + Sync + 'static,
 {
-    let Reading { encoding, limits, options } = reading;
-    let maker = Maker { want: Arc::clone(want), encoding, options };
+    let Reading { encoding, limits, options, metadata_only } = reading;
+    let maker = Maker { want: Arc::clone(want), encoding, options, metadata_only };
     let decode = move |item: Bytes| {
         if let Some(object) = maker.want.known(|| encoding.peek_key(&item)) {
             return Ok(ListPart::Item(object));
@@ -54,8 +56,8 @@ pub(super) fn watch_stream<K>(
 where
     K: Resource + DeserializeOwned + Send + Sync + 'static,
 {
-    let Reading { encoding, limits, options } = reading;
-    let maker = Maker { want: Arc::clone(want), encoding, options };
+    let Reading { encoding, limits, options, metadata_only } = reading;
+    let maker = Maker { want: Arc::clone(want), encoding, options, metadata_only };
     let initial = AtomicBool::new(initial);
     let decode = move |frame: Bytes| {
         let object = || encoding.split_event(&frame).map(|(_, object)| object);
@@ -101,6 +103,7 @@ struct Maker<K> {
     want: Arc<Want<K>>,
     encoding: Encoding,
     options: DecodeOptions,
+    metadata_only: bool,
 }
 
 impl<K: Resource + DeserializeOwned + Send + Sync + 'static> Maker<K> {
@@ -119,7 +122,7 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> Maker<K> {
             Some(kept.into_boxed_slice())
         };
         let codec = |warm| Codec::new(move |bytes: &[u8]| encoding.decode_object(bytes, options), warm);
-        self.want.take_bytes(object, encoding, packed, codec)
+        self.want.take_bytes(object, (encoding, self.metadata_only), packed, codec)
     }
 }
 
@@ -216,6 +219,7 @@ mod tests {
             encoding: Encoding::Json,
             limits: Limits::default(),
             options: DecodeOptions::default(),
+            metadata_only: false,
         };
         let body = || Body::from(table.as_bytes().to_vec());
         let error = last_of(list_stream::<ConfigMap>(body(), reading, &want())).await.unwrap_err();

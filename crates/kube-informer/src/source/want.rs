@@ -15,7 +15,10 @@ use crate::object::{Codec, Object, Residency, Warm};
 pub(crate) type Transform<K> = Arc<dyn Fn(K) -> K + Send + Sync>;
 
 /// Makes a handle of an object and its bytes.
-pub(crate) type Make<K> = Arc<dyn Fn(K, Box<[u8]>, Encoding) -> Result<Object<K>, DecodeError> + Send + Sync>;
+pub(crate) type Make<K> = Arc<dyn Fn(K, Box<[u8]>, Written) -> Result<Object<K>, DecodeError> + Send + Sync>;
+
+/// How bytes are written, and whether there is nothing but metadata in them.
+pub(crate) type Written = (Encoding, bool);
 
 /// What a reader has already.
 pub trait Known<K>: Send + Sync + 'static {
@@ -128,13 +131,13 @@ impl<K: Resource + 'static> Want<K> {
     pub(crate) fn take_bytes(
         &self,
         object: K,
-        encoding: Encoding,
+        written: Written,
         bytes: impl FnOnce() -> Option<Box<[u8]>>,
         codec: impl FnOnce(Option<Warm<K>>) -> Codec<K>,
     ) -> Result<Object<K>, DecodeError> {
         if let Some(make) = &self.make {
             let none = || DecodeError { key: None, why: "its bytes make no sense".to_owned() };
-            return make(object, bytes().ok_or_else(none)?, encoding);
+            return make(object, bytes().ok_or_else(none)?, written);
         }
         let warm = match self.residency {
             Residency::Packed => None,
@@ -145,7 +148,7 @@ impl<K: Resource + 'static> Want<K> {
             return self.take(object);
         }
         let Some(bytes) = bytes() else { return self.take(object) };
-        let slot = usize::from(encoding != Encoding::Json);
+        let slot = usize::from(written.0 != Encoding::Json);
         let codec = self.codecs[slot].get_or_init(|| Arc::new(codec(warm.map(Warm::new))));
         Ok(Object::packed(object, bytes, codec))
     }

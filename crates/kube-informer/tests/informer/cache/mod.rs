@@ -5,6 +5,7 @@ mod client;
 mod kinds;
 mod options;
 mod reading;
+mod regressions;
 
 use std::collections::BTreeSet;
 
