@@ -13,10 +13,8 @@ type Written = Result<(), std::fmt::Error>;
 
 impl Collector for Metrics {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Written {
-        let queues: Vec<(String, Observation)> = living(&self.shown.queues)
-            .into_iter()
-            .map(|(name, queue)| (name, queue.observe()))
-            .collect();
+        let queues: Vec<(String, Observation)> =
+            living(&self.shown.queues).into_iter().map(|(name, queue)| (name, queue.observe())).collect();
         queue_families(&mut Page { encoder: &mut encoder, shown: &queues })
     }
 }

@@ -238,8 +238,7 @@ impl<T: Key> Shared<T> {
     pub(super) fn done(&self, id: Id) {
         let mut inner = self.inner.lock();
         inner.state.done(Instant::now(), id);
-        let (ready, closed, idle) =
-            (inner.state.has_ready(), inner.state.is_closed(), inner.state.is_idle());
+        let (ready, closed, idle) = (inner.state.has_ready(), inner.state.is_closed(), inner.state.is_idle());
         drop(inner);
         if ready {
             self.wake.notify_one();

@@ -72,6 +72,9 @@ impl<T: Key> Drop for Work<T> {
 
 impl<T: Key + fmt::Debug> fmt::Debug for Work<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Work").field("item", &self.item).field("priority", &self.priority).finish_non_exhaustive()
+        f.debug_struct("Work")
+            .field("item", &self.item)
+            .field("priority", &self.priority)
+            .finish_non_exhaustive()
     }
 }
