@@ -28,10 +28,11 @@
 //!
 //! let mut done = 0;
 //! while let Some(work) = queue.get().await {
-//!     match reconcile(&work).await {
-//!         Ok(()) => work.forget(),
-//!         Err(_) => work.retry(),
-//!     };
+//!     if reconcile(&work).await.is_ok() {
+//!         work.forget();
+//!     } else {
+//!         work.retry();
+//!     }
 //!     done += 1;
 //! }
 //! assert_eq!(done, 1);
