@@ -18,7 +18,9 @@ pub enum ConfigError {
         value: Duration,
     },
     /// Work would go on after somebody else may have taken the lease.
-    #[error("the lease duration ({lease_duration:?}) must be longer than the renew deadline ({renew_deadline:?})")]
+    #[error(
+        "the lease duration ({lease_duration:?}) must be longer than the renew deadline ({renew_deadline:?})"
+    )]
     LeaseTooShort {
         /// How long the lease lasts.
         lease_duration: Duration,
@@ -26,7 +28,9 @@ pub enum ConfigError {
         renew_deadline: Duration,
     },
     /// There would be no second try.
-    #[error("the renew deadline ({renew_deadline:?}) must be longer than 1.2 times the retry period ({retry_period:?})")]
+    #[error(
+        "the renew deadline ({renew_deadline:?}) must be longer than 1.2 times the retry period ({retry_period:?})"
+    )]
     DeadlineTooShort {
         /// How long a leader goes on that cannot renew the lease.
         renew_deadline: Duration,

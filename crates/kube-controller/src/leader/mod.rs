@@ -61,6 +61,4 @@ pub use health::{HealthCheck, NotRenewed};
 pub use leading::Leading;
 pub use status::LeaderStatus;
 pub(crate) use status::Shared;
-pub use timing::{
-    DEFAULT_LEASE_DURATION, DEFAULT_RENEW_DEADLINE, DEFAULT_RETRY_PERIOD, JITTER_FACTOR,
-};
+pub use timing::{DEFAULT_LEASE_DURATION, DEFAULT_RENEW_DEADLINE, DEFAULT_RETRY_PERIOD, JITTER_FACTOR};

@@ -89,7 +89,8 @@ mod tests {
     const S: Duration = Duration::from_secs(1);
 
     fn timing(lease: f64, renew: f64, retry: f64) -> Timing {
-        let [lease_duration, renew_deadline, retry_period] = [lease, renew, retry].map(Duration::from_secs_f64);
+        let [lease_duration, renew_deadline, retry_period] =
+            [lease, renew, retry].map(Duration::from_secs_f64);
         Timing { lease_duration, renew_deadline, retry_period }
     }
 
@@ -127,7 +128,10 @@ mod tests {
         let mut random = Random::new(Random::seed_of("me"));
         let waits: Vec<Duration> = (0..1000).map(|_| Timing::default().jittered(&mut random)).collect();
         assert!(waits.iter().all(|wait| (2 * S..S.mul_f64(4.4)).contains(wait)));
-        assert!(waits.iter().any(|wait| *wait < S.mul_f64(2.1)) && waits.iter().any(|wait| *wait > S.mul_f64(4.3)));
+        assert!(
+            waits.iter().any(|wait| *wait < S.mul_f64(2.1))
+                && waits.iter().any(|wait| *wait > S.mul_f64(4.3))
+        );
         assert_ne!(Random::seed_of("me"), Random::seed_of("you"));
     }
 }

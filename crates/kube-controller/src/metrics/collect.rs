@@ -15,7 +15,14 @@ impl Collector for Metrics {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Written {
         let queues: Vec<(String, Observation)> =
             living(&self.shown.queues).into_iter().map(|(name, queue)| (name, queue.observe())).collect();
-        queue_families(&mut Page { encoder: &mut encoder, shown: &queues })
+        queue_families(&mut Page { encoder: &mut encoder, shown: &queues })?;
+        let electors = living(&self.shown.electors);
+        let page = &mut Page { encoder: &mut encoder, shown: &electors };
+        page.gauge("leader_election_master_status", "1 for a leader, 0 for others", |elector| {
+            f64::from(u8::from(elector.is_leading()))
+        })?;
+        let help = "Renewals that had to read the lease first";
+        page.counter("leader_election_slowpath", help, |elector| elector.slow_paths())
     }
 }
 

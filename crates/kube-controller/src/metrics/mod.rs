@@ -24,6 +24,7 @@ use std::sync::{Arc, Weak};
 use parking_lot::Mutex;
 use prometheus_client::registry::Registry;
 
+use crate::leader::Shared as Elector;
 use crate::workqueue::Observed as ObservedQueue;
 
 /// Shows queues and electors to a Prometheus registry. Clones are the same.
@@ -51,6 +52,7 @@ pub struct Metrics {
 #[derive(Default)]
 struct Shown {
     queues: Mutex<Vec<Entry<dyn ObservedQueue>>>,
+    electors: Mutex<Vec<Entry<Elector>>>,
 }
 
 /// Something that is shown, under its `name` label.
@@ -71,6 +73,11 @@ impl Metrics {
     pub(crate) fn add_queue(&self, name: &str, queue: Weak<dyn ObservedQueue>) {
         add(&mut self.shown.queues.lock(), name, queue);
     }
+
+    /// Shows an elector from now on, for as long as it is there.
+    pub(crate) fn add_elector(&self, name: &str, elector: Weak<Elector>) {
+        add(&mut self.shown.electors.lock(), name, elector);
+    }
 }
 
 fn add<S: ?Sized>(entries: &mut Vec<Entry<S>>, name: &str, shown: Weak<S>) {
@@ -87,9 +94,15 @@ fn living<S: ?Sized>(entries: &Mutex<Vec<Entry<S>>>) -> Vec<(String, Arc<S>)> {
     entries.iter().filter_map(|entry| Some((entry.name.clone(), entry.shown.upgrade()?))).collect()
 }
 
+fn names<S: ?Sized>(entries: &Mutex<Vec<Entry<S>>>) -> Vec<String> {
+    entries.lock().iter().map(|entry| entry.name.clone()).collect()
+}
+
 impl std::fmt::Debug for Shown {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let queues: Vec<String> = self.queues.lock().iter().map(|entry| entry.name.clone()).collect();
-        f.debug_struct("Shown").field("queues", &queues).finish()
+        f.debug_struct("Shown")
+            .field("queues", &names(&self.queues))
+            .field("electors", &names(&self.electors))
+            .finish()
     }
 }

@@ -33,7 +33,10 @@ fn where_there_is_no_lease_one_is_made() {
     let spec = spec(record().takeover(Instant::now(), time(100)));
     assert_eq!((spec.holder_identity.as_deref(), spec.lease_transitions), (Some("me"), Some(0)));
     assert_eq!(spec.lease_duration_seconds, Some(15));
-    assert_eq!((spec.acquire_time, spec.renew_time), (Some(MicroTime(time(100))), Some(MicroTime(time(100)))));
+    assert_eq!(
+        (spec.acquire_time, spec.renew_time),
+        (Some(MicroTime(time(100))), Some(MicroTime(time(100))))
+    );
 }
 
 #[test]
@@ -119,7 +122,8 @@ fn labels_are_added_and_what_others_wrote_stays() {
     let mut record = Record::new("me".to_owned(), 15, wanted.clone());
     assert_eq!(record.takeover(Instant::now(), time(0)).unwrap().metadata.labels, Some(wanted));
     let mut found = lease("me", 15, 50);
-    found.metadata.labels = Some([("other", "x"), ("app", "old")].map(|(k, v)| (k.to_owned(), v.to_owned())).into());
+    found.metadata.labels =
+        Some([("other", "x"), ("app", "old")].map(|(k, v)| (k.to_owned(), v.to_owned())).into());
     found.spec.as_mut().unwrap().strategy = Some("OldestEmulationVersion".to_owned());
     record.saw(found, Instant::now());
     let written = record.takeover(Instant::now(), time(0)).unwrap();
