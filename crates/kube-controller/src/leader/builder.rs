@@ -1,6 +1,7 @@
 //! Settings for an elector.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,7 +18,6 @@ use crate::metrics::Metrics;
 use crate::random::Random;
 
 /// Settings for an elector; see [`LeaderElector::builder`].
-#[derive(Debug)]
 #[must_use = "a builder does nothing until `build` is called"]
 pub struct LeaderElectorBuilder {
     client: Client,
@@ -148,5 +148,16 @@ impl LeaderElectorBuilder {
             reported: None,
         };
         Ok(LeaderElector::new(candidate, random, full_name, self.release_on_cancel))
+    }
+}
+
+impl fmt::Debug for LeaderElectorBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LeaderElectorBuilder")
+            .field("namespace", &self.namespace)
+            .field("name", &self.name)
+            .field("identity", &self.identity)
+            .field("timing", &self.timing)
+            .finish_non_exhaustive()
     }
 }
