@@ -25,12 +25,15 @@ pub(super) struct Candidate {
     pub(super) reported: Option<String>,
 }
 
+/// Somebody who wants to know.
+pub(super) type Hook<T> = Option<Box<dyn Fn(&T) + Send + Sync>>;
+
 /// Those who want to know.
 #[derive(Default)]
 pub(super) struct Hooks {
-    pub(super) on_new_leader: Option<Box<dyn Fn(&str) + Send + Sync>>,
+    pub(super) on_new_leader: Hook<str>,
     pub(super) on_stopped: Option<Box<dyn Fn() + Send + Sync>>,
-    pub(super) on_error: Option<Box<dyn Fn(&ElectionError) + Send + Sync>>,
+    pub(super) on_error: Hook<ElectionError>,
 }
 
 /// What came of a try.

@@ -223,9 +223,8 @@ impl<T: Key> Shared<T> {
         let timed = inner.timed;
         drop(inner);
         match added {
-            Added::Ready => self.wake.notify_one(),
             Added::Sooner if timed => self.sooner.notify_one(),
-            Added::Sooner => self.wake.notify_one(),
+            Added::Ready | Added::Sooner => self.wake.notify_one(),
             Added::Nothing | Added::Refused => {}
         }
         added != Added::Refused

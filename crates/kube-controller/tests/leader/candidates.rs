@@ -112,7 +112,7 @@ async fn clocks_that_disagree_by_a_day_change_nothing() {
     assert_eq!(holder(&server), third.name);
     log.assert_never_two();
     assert_eq!(log.leaders().len(), 3);
-    third.stop().await;
+    third.kill().await;
 }
 
 #[tokio::test(start_paused = true)]
