@@ -1,11 +1,13 @@
 //! Two and three candidates, and how leadership goes from one to the next.
 
+use std::time::Duration;
+
 use kube_controller::leader::Outcome;
 
 use super::support::*;
 
 /// When everybody has had time to take over what can be taken over: the lease and the longest pause.
-const TAKEOVER: std::time::Duration = std::time::Duration::from_secs(20);
+const TAKEOVER: Duration = Duration::from_secs(20);
 
 #[tokio::test(start_paused = true)]
 async fn of_two_candidates_one_leads_and_the_other_waits() {
@@ -22,7 +24,7 @@ async fn of_two_candidates_one_leads_and_the_other_waits() {
 
 #[tokio::test(start_paused = true)]
 async fn a_leader_that_stops_gives_the_lease_away_or_lets_it_run_out() {
-    for (release, at_least, at_most) in [(true, 0 * S, 5 * S), (false, 10 * S, TAKEOVER)] {
+    for (release, at_least, at_most) in [(true, Duration::ZERO, 5 * S), (false, 10 * S, TAKEOVER)] {
         let (server, log) = (server().await, Log::default());
         let start = |name| {
             Process::start_with(&server, name, &log, Manner::Careful, |builder| {

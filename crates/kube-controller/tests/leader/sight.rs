@@ -1,6 +1,7 @@
 //! What can be seen of an election: status, hooks, health, metrics, errors.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use kube_controller::Metrics;
 use kube_controller::leader::{ConfigError, LeaderElector};
@@ -104,7 +105,7 @@ async fn settings_that_make_no_sense_are_refused_with_words() {
     assert!(error.to_string().contains("must be longer than the renew deadline (10s)"), "{error}");
     let error = refused(builder(client(), "a").retry_period(9 * S));
     assert!(error.to_string().contains("1.2 times the retry period (9s)"), "{error}");
-    let error = refused(builder(client(), "a").retry_period(0 * S));
+    let error = refused(builder(client(), "a").retry_period(Duration::ZERO));
     assert!(error.to_string().contains("retry period must be more than zero"), "{error}");
 }
 

@@ -1,5 +1,7 @@
 //! What work queues promise, in paused time.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
 mod basic;
 mod delays;
 mod ending;
