@@ -6,11 +6,11 @@ use std::sync::Arc;
 use k8s_openapi::api::coordination::v1::Lease;
 use tokio::time::Instant;
 
-use super::clock::Clock;
 use super::lock::Lock;
 use super::record::Record;
 use super::timing::Timing;
 use super::{ElectionError, Shared};
+use crate::clock::Clock;
 
 /// Somebody who would like to lead.
 #[derive(Debug)]

@@ -9,11 +9,11 @@ use k8s_openapi::jiff::Timestamp;
 use kube_client::Client;
 
 use super::attempt::{Candidate, Hooks};
-use super::clock::Clock;
 use super::lock::Lock;
 use super::record::Record;
 use super::timing::Timing;
 use super::{ConfigError, ElectionError, LeaderElector, Shared};
+use crate::clock::Clock;
 use crate::metrics::Metrics;
 use crate::random::Random;
 

@@ -44,7 +44,6 @@
 
 mod attempt;
 mod builder;
-mod clock;
 mod elector;
 mod error;
 mod health;

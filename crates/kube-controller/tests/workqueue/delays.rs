@@ -146,6 +146,28 @@ async fn the_time_is_kept_by_another_when_the_one_who_kept_it_leaves() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn delays_that_end_together_wake_as_many_as_there_is_work_for() {
+    let queue = WorkQueue::new();
+    let workers: Vec<_> = (0..5)
+        .map(|_| {
+            let queue = queue.clone();
+            tokio::spawn(async move {
+                let work = queue.get().await.unwrap();
+                std::future::pending::<()>().await;
+                drop(work);
+            })
+        })
+        .collect();
+    tokio::task::yield_now().await;
+    for key in 0..5 {
+        queue.add_after(key, MS);
+    }
+    tokio::time::sleep(2 * MS).await;
+    assert_eq!((queue.len(), queue.delayed()), (0, 0), "each has one, and is busy with it");
+    workers.iter().for_each(tokio::task::JoinHandle::abort);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_hundred_thousand_delays_need_no_task_each() {
     let queue = WorkQueue::new();
     let before = tokio::runtime::Handle::current().metrics().num_alive_tasks();

@@ -30,14 +30,23 @@ impl Bucket {
         Self { qps, burst, tokens: burst, filled: None }
     }
 
+    /// Takes a token if there is one.
+    pub fn try_take(&mut self, now: Instant) -> bool {
+        self.fill(now);
+        let there = self.tokens >= 1.0;
+        if there {
+            self.tokens -= 1.0;
+        }
+        there || self.qps == f64::INFINITY
+    }
+
     /// Takes a token; says how long it takes until that is there.
     pub fn take(&mut self, now: Instant) -> Duration {
         if self.qps == f64::INFINITY {
             return Duration::ZERO;
         }
-        let since = self.filled.map_or(Duration::ZERO, |filled| now.saturating_duration_since(filled));
-        self.filled = Some(self.filled.map_or(now, |filled| filled.max(now)));
-        self.tokens = (self.tokens + since.as_secs_f64() * self.qps).min(self.burst) - 1.0;
+        self.fill(now);
+        self.tokens -= 1.0;
         if self.tokens >= 0.0 {
             return Duration::ZERO;
         }
@@ -48,6 +57,12 @@ impl Bucket {
         // Nobody waits longer, so nothing more is borrowed.
         self.tokens = self.tokens.max(-LONGEST_WAIT * self.qps);
         Duration::from_secs_f64(LONGEST_WAIT)
+    }
+
+    fn fill(&mut self, now: Instant) {
+        let since = self.filled.map_or(Duration::ZERO, |filled| now.saturating_duration_since(filled));
+        self.filled = Some(self.filled.map_or(now, |filled| filled.max(now)));
+        self.tokens = (self.tokens + since.as_secs_f64() * self.qps).min(self.burst);
     }
 }
 

@@ -82,6 +82,16 @@ fn a_bucket_lets_a_burst_pass_and_then_so_many_a_second() {
 }
 
 #[test]
+fn a_token_that_is_not_there_is_not_borrowed_by_those_who_only_ask() {
+    let start = Instant::now();
+    let mut bucket = Bucket::new(10.0, 2);
+    let mut ask = |at: u64| bucket.try_take(start + Duration::from_millis(at));
+    assert_eq!([0, 0, 0, 50, 99, 100, 101].map(&mut ask), [true, true, false, false, false, true, false]);
+    let mut none = Bucket::new(0.0, 1);
+    assert_eq!([(); 3].map(|()| none.try_take(start)), [true, false, false]);
+}
+
+#[test]
 fn a_bucket_without_a_rate_or_with_a_strange_one_says_something_sensible() {
     let now = Instant::now();
     for qps in [0.0, -1.0, f64::NAN, f64::MIN_POSITIVE] {

@@ -1,4 +1,4 @@
-//! The time that is written into leases. Nothing is decided by it.
+//! The time of day, which is written into leases and events. Nothing is decided by it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,15 +8,15 @@ use tokio::time::Instant;
 
 /// The time of day.
 #[derive(Clone)]
-pub(super) struct Clock(Arc<dyn Fn() -> Timestamp + Send + Sync>);
+pub(crate) struct Clock(Arc<dyn Fn() -> Timestamp + Send + Sync>);
 
 impl Clock {
-    pub(super) fn new(now: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
+    pub(crate) fn new(now: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
         Self(Arc::new(now))
     }
 
     /// The machine's time of day once, and tokio's clock from there on.
-    pub(super) fn machine() -> Self {
+    pub(crate) fn machine() -> Self {
         let (epoch, started) = (machine_time(), Instant::now());
         Self::new(move || {
             let elapsed = SignedDuration::try_from(started.elapsed()).unwrap_or(SignedDuration::MAX);
@@ -24,7 +24,7 @@ impl Clock {
         })
     }
 
-    pub(super) fn now(&self) -> Timestamp {
+    pub(crate) fn now(&self) -> Timestamp {
         (self.0)()
     }
 }
