@@ -66,7 +66,7 @@ impl EventWriter {
     }
 
     /// Writes until it is told to stop, or nobody is left who records. What waits then is tried once, and so are counts
-    /// that were not written yet, for ten seconds in all.
+    /// that were not written yet: for ten seconds in all, after the request that is under way.
     pub async fn run(mut self, stop: CancellationToken) {
         loop {
             let due = self.correlator.next_due();

@@ -50,7 +50,7 @@ impl Story {
 
     async fn end(self) -> (TestServer, EventRecorder) {
         self.stop.cancel();
-        tokio::time::timeout(15 * S, self.writing).await.unwrap().unwrap();
+        tokio::time::timeout(25 * S, self.writing).await.unwrap().unwrap();
         (self.server, self.recorder)
     }
 }
