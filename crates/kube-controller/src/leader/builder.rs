@@ -10,10 +10,12 @@ use kube_client::Client;
 
 use super::attempt::{Candidate, Hooks};
 use super::lock::Lock;
+use super::news::News;
 use super::record::Record;
 use super::timing::Timing;
 use super::{ConfigError, ElectionError, LeaderElector, Shared};
 use crate::clock::Clock;
+use crate::events::EventRecorder;
 use crate::metrics::Metrics;
 use crate::random::Random;
 
@@ -31,6 +33,7 @@ pub struct LeaderElectorBuilder {
     clock: Option<Clock>,
     seed: Option<u64>,
     metrics: Option<Metrics>,
+    events: Option<EventRecorder>,
 }
 
 impl LeaderElectorBuilder {
@@ -47,6 +50,7 @@ impl LeaderElectorBuilder {
             clock: None,
             seed: None,
             metrics: None,
+            events: None,
         }
     }
 
@@ -125,6 +129,12 @@ impl LeaderElectorBuilder {
         self
     }
 
+    /// Records events about the lease: who leads, and who does not any more.
+    pub fn events(mut self, recorder: &EventRecorder) -> Self {
+        self.events = Some(recorder.clone());
+        self
+    }
+
     /// The elector, or what is wrong with the settings.
     pub fn build(self) -> Result<LeaderElector, ConfigError> {
         let named = [("namespace", &self.namespace), ("name", &self.name), ("identity", &self.identity)];
@@ -137,6 +147,8 @@ impl LeaderElectorBuilder {
             metrics.add_elector(&self.name, Arc::downgrade(&shared));
         }
         let random = Random::new(self.seed.unwrap_or_else(|| Random::seed_of(&self.identity)));
+        let news =
+            self.events.map(|recorder| News::new(recorder, &self.namespace, &self.name, &self.identity));
         let full_name = format!("{}/{}", self.namespace, self.name);
         let candidate = Candidate {
             lock: Lock::new(self.client, self.namespace, self.name, timing.request()),
@@ -147,7 +159,7 @@ impl LeaderElectorBuilder {
             hooks: self.hooks,
             reported: None,
         };
-        Ok(LeaderElector::new(candidate, random, full_name, self.release_on_cancel))
+        Ok(LeaderElector::new(candidate, random, full_name, self.release_on_cancel, news))
     }
 }
 

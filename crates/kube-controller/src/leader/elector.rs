@@ -13,6 +13,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::attempt::{Attempt, Candidate};
 use super::leading::Term;
+use super::news::News;
 use super::{HealthCheck, LeaderElectorBuilder, LeaderStatus, Leading};
 use crate::random::Random;
 
@@ -23,6 +24,7 @@ pub struct LeaderElector {
     random: Random,
     name: String,
     release_on_cancel: bool,
+    news: Option<News>,
 }
 
 /// Why a run has ended.
@@ -66,8 +68,14 @@ impl LeaderElector {
         LeaderElectorBuilder::new(client, namespace.into(), name.into())
     }
 
-    pub(super) fn new(candidate: Candidate, random: Random, name: String, release_on_cancel: bool) -> Self {
-        Self { candidate, random, name, release_on_cancel }
+    pub(super) fn new(
+        candidate: Candidate,
+        random: Random,
+        name: String,
+        release_on_cancel: bool,
+        news: Option<News>,
+    ) -> Self {
+        Self { candidate, random, name, release_on_cancel, news }
     }
 
     /// Waits until this candidate leads, starts the work as a task of its own, and renews the lease until the work has
@@ -79,9 +87,15 @@ impl LeaderElector {
         W: Future<Output = ()> + Send + 'static,
     {
         let Some(sent) = self.acquire(stop).await else { return Outcome::Cancelled };
+        if let Some(news) = &self.news {
+            news.became_leader();
+        }
         let outcome = self.lead(stop, sent, work).await;
         if self.release_on_cancel && !matches!(outcome, Outcome::Lost(_)) {
             self.candidate.release().await;
+        }
+        if let Some(news) = &self.news {
+            news.stopped_leading();
         }
         if let Some(on_stopped) = &self.candidate.hooks.on_stopped {
             on_stopped();

@@ -49,6 +49,7 @@ mod error;
 mod health;
 mod leading;
 mod lock;
+mod news;
 mod record;
 mod status;
 mod timing;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kube_controller::Metrics;
+use kube_controller::events::EventRecorder;
 use kube_controller::leader::{ConfigError, LeaderElector};
 use kube_testserver::{Fault, TestServer};
 use parking_lot::Mutex;
@@ -33,6 +34,25 @@ async fn every_new_leader_is_told_of_once() {
     tokio::time::sleep(60 * S).await;
     assert_eq!(*seen.lock(), ["a sees a", "b sees a", "b sees b"]);
     b.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn people_can_read_who_leads_in_events_about_the_lease() {
+    let (server, log) = (server().await, Log::default());
+    let (recorder, writer) = EventRecorder::new(server.in_process_client(), "example.com/foos", "pod-1");
+    let writing = tokio::spawn(writer.run(CancellationToken::new()));
+    let a = Process::start_with(&server, "a", &log, Manner::Careful, |builder| builder.events(&recorder));
+    tokio::time::sleep(S).await;
+    let notes = || -> Vec<String> {
+        let events = server.objects("events.k8s.io/v1/Event").unwrap();
+        assert!(events.iter().all(|event| event["regarding"]["kind"] == "Lease"), "{events:?}");
+        events.iter().map(|event| event["note"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(notes(), ["a became leader"]);
+    a.stop().await;
+    drop(recorder);
+    writing.await.unwrap();
+    assert_eq!(notes(), ["a became leader", "a stopped leading"]);
 }
 
 #[tokio::test(start_paused = true)]
