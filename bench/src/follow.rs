@@ -61,7 +61,8 @@ pub(crate) async fn run(library: Library, url: &str, pods: usize) -> Result<(), 
     let begun = now();
     let count = match library {
         Library::KubeInformer => {
-            let informer = SharedInformer::new(KubeSource::<Pod>::all(client, &()));
+            // In JSON, as the other one: so both read the same bytes.
+            let informer = SharedInformer::new(KubeSource::<Pod>::all(client, &()).json());
             informer.start();
             informer.synced().await;
             let seconds = begun.elapsed().as_secs_f64();

@@ -1,25 +1,33 @@
-//! The real API server for tests: built once, kept in a cache.
+//! The Go programs for tests, the real API server and client-go: built once, kept in a cache.
 
 use std::path::{Path, PathBuf};
 
-use kube_informer_e2e_locate::{LocateError, Sources};
+use kube_informer_e2e_locate::{LocateError, Program, Sources};
 
 use crate::step::{self, Failed, Step};
 
-/// Builds the server, unless it has been built before.
-pub(crate) fn server(force: bool) -> Result<(), Failed> {
-    let sources = sources()?;
+/// Builds a program, unless it has been built before.
+pub(crate) fn program(program: Program, force: bool) -> Result<(), Failed> {
+    let sources = Sources::read(program).map_err(failed)?;
     let go = usable_go(&sources)?;
     let binary = sources.binary(&go).map_err(failed)?;
     if force || !binary.is_file() {
         step::say(&format!(
-            "building kube-apiserver {} with {go}; the first time takes about five minutes and downloads a lot …",
-            sources.kubernetes()
+            "building {} with {go}; the first time takes some minutes and downloads a lot …",
+            named(&sources)
         ));
         build(&sources, &binary)?;
     }
-    step::say(&format!("the real API server is {}", binary.display()));
+    step::say(&format!("{} is {}", program.title(), binary.display()));
     Ok(())
+}
+
+/// What is built, with its version.
+fn named(sources: &Sources) -> String {
+    match sources.program() {
+        Program::ClientGo => format!("client-go {}", sources.client_go()),
+        _ => format!("kube-apiserver {}", sources.kubernetes()),
+    }
 }
 
 /// Where the suite runs: the steps that run it on a real server, and what is to be said of it.
@@ -31,32 +39,43 @@ pub(crate) struct Suite {
 /// Says that a run without a real server is a failure.
 const REQUIRED_VARIABLE: &str = "KUBE_INFORMER_REQUIRE_E2E";
 
-/// Runs the suite on a real server if there is one or can be; fails if there has to be one.
+/// Whether what needs Go must not be left out.
+pub(crate) fn is_required() -> bool {
+    std::env::var_os(REQUIRED_VARIABLE).is_some_and(|set| set == "1")
+}
+
+/// Runs the suite on a real server, and beside client-go, if they are there or can be; fails if they have to be.
 pub(crate) fn suite() -> Result<Suite, Failed> {
-    let sources = sources()?;
-    let mut steps = Vec::new();
-    match usable_go(&sources) {
-        Ok(_) => steps.push(Step::this("the real API server", &["e2e-server"])?),
-        Err(why) if sources.built().is_err() => return without(&why),
-        // It has been built before, and is all that is needed.
-        Err(_) => {}
+    let (mut steps, mut names) = (Vec::new(), Vec::new());
+    for program in [Program::ApiServer, Program::ClientGo] {
+        let sources = Sources::read(program).map_err(failed)?;
+        match usable_go(&sources) {
+            Ok(_) => steps.push(Step::this(program.title(), &[program.command()])?),
+            Err(why) if sources.built().is_err() => return without(&why),
+            // It has been built before, and is all that is needed.
+            Err(_) => {}
+        }
+        names.push(named(&sources));
     }
-    let arguments = ["test", "--workspace", "--test", "real"];
-    steps.push(Step::cargo("tests on a real server", &arguments).env(REQUIRED_VARIABLE, "1"));
-    let summary = format!("suite ran on: embedded server, real kube-apiserver {}", sources.kubernetes());
+    let tests = [
+        ("tests on a real server", "real"),
+        ("client-go as judge", "judge"),
+        ("beside the real server", "likeness"),
+    ];
+    for (name, test) in tests {
+        let arguments = ["test", "--workspace", "--test", test];
+        steps.push(Step::cargo(name, &arguments).env(REQUIRED_VARIABLE, "1"));
+    }
+    let summary = format!("suite ran on: embedded server, real {}", names.join(", compared with "));
     Ok(Suite { steps, summary })
 }
 
 fn without(why: &Failed) -> Result<Suite, Failed> {
-    if std::env::var_os(REQUIRED_VARIABLE).is_some_and(|set| set == "1") {
+    if is_required() {
         return Err(Failed::new(format!("tests have to run on a real kube-apiserver, but {why}")));
     }
     let summary = format!("suite ran on: embedded server; skipped on a real kube-apiserver: {why}");
     Ok(Suite { steps: Vec::new(), summary })
-}
-
-fn sources() -> Result<Sources, Failed> {
-    Sources::read().map_err(failed)
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "what map_err gives")]
@@ -64,7 +83,7 @@ fn failed(error: LocateError) -> Failed {
     Failed::new(error.to_string())
 }
 
-/// The version of the installed Go, if it can build the server.
+/// The version of the installed Go, if it can build the program.
 fn usable_go(sources: &Sources) -> Result<String, Failed> {
     let oldest = sources.oldest_go();
     let ask = |folder: &Path| {
@@ -102,12 +121,16 @@ fn build(sources: &Sources, binary: &Path) -> Result<(), Failed> {
     let cannot = |error: std::io::Error| Failed::new(format!("cannot write {}: {error}", binary.display()));
     std::fs::create_dir_all(folder).map_err(cannot)?;
     let fresh = Fresh(folder.join(format!("building-{}", std::process::id())));
-    // What the server says it is, and what it calls itself when it is a client.
-    let version = |package: &str| format!("-X k8s.io/{package}.gitVersion=v{}", sources.kubernetes());
+    // What the program says it is, and what it calls itself when it is a client.
+    let kubernetes = match sources.program() {
+        Program::ClientGo => format!("1{}", sources.client_go().trim_start_matches('0')),
+        _ => sources.kubernetes().to_owned(),
+    };
+    let version = |package: &str| format!("-X k8s.io/{package}.gitVersion=v{kubernetes}");
     let linker = format!("-s -w {} {}", version("component-base/version"), version("client-go/pkg/version"));
     let output = fresh.0.to_string_lossy();
     let arguments = ["build", "-trimpath", "-buildvcs=false", "-ldflags", &linker, "-o", &output, "."];
-    let step = Step::new("the real API server", "go", &arguments)
+    let step = Step::new(sources.program().title(), "go", &arguments)
         .env("CGO_ENABLED", "0")
         .env("GOWORK", "off")
         .inside(sources.folder());

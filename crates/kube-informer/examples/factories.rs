@@ -1,4 +1,4 @@
-//! Every factory, on an API server in the process. The README shows the parts.
+//! Every factory, and a cache, on an API server in the process. The README shows the parts.
 
 #![allow(clippy::print_stdout, reason = "an example shows what happens")]
 
@@ -6,13 +6,16 @@ use std::time::Duration;
 
 use k8s_openapi::api::apps::v1::Deployment;
 use kube_client::Client;
+use kube_core::params::{Patch, PatchParams};
 use kube_core::{DynamicObject, GroupVersionResource, Selector};
+use kube_informer::cache::{Cache, CacheOptions, KindOptions, ObjectOptions, Query};
 use kube_informer::discovery::Resources;
 use kube_informer::{
     DynamicSharedInformerFactory, EventHandler, MetadataSharedInformerFactory,
     ObjectOrMetadataInformerFactory, SharedInformerFactory, accessors::groups, kube_client, kube_core,
 };
 use kube_testserver::TestServer;
+use serde_json::json;
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
@@ -25,7 +28,8 @@ async fn main() -> Outcome {
     by_resource(server.client()?).await?;
     dynamic(server.client()?).await?;
     metadata(server.client()?).await?;
-    object_or_metadata(server.client()?).await
+    object_or_metadata(server.client()?).await?;
+    many_kinds(server.client()?).await
 }
 
 async fn typed(client: Client) -> Outcome {
@@ -168,5 +172,25 @@ async fn object_or_metadata(client: Client) -> Outcome {
         handler.synced().await;
     }
     factory.shutdown().await;
+    Ok(())
+}
+
+async fn many_kinds(client: Client) -> Outcome {
+    let only_web = KindOptions::new().objects(ObjectOptions::new().labels("app=web"));
+    let cache = Cache::with(client, CacheOptions::new().kind::<Deployment>(only_web))?;
+    let deployments = cache.kind::<Deployment>();
+    deployments.add_index("replicas", |one: &Deployment| Some(one.spec.replicas?.to_string())).await?;
+    cache.start()?;
+    let web = cache.get::<Deployment>("default", "web").await?; // followed from now on
+    let untyped = cache.find("deploy").await?.get("default", "web").await?; // the same watch, the same memory
+    println!("{} is {}", web.key(), untyped.data["spec"]["replicas"]);
+    println!("{}", deployments.list(&Query::new().index("replicas", "2").limit(10)).await?.len());
+    let writer = cache.client().kind::<Deployment>();
+    let patch = Patch::Merge(json!({"spec": {"replicas": 3}}));
+    writer.patch("default", "web", &PatchParams::default(), &patch).await?;
+    let written = writer.get("default", "web").await?; // what was written is read
+    println!("{:?}", written.spec.replicas);
+    cache.change(|options| options.namespaces(["default"]))?; // listeners hear what that takes away
+    cache.shutdown().await;
     Ok(())
 }

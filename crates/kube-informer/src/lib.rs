@@ -31,6 +31,7 @@
 //! happens, once, see [`watch`]; to select by text, see [`selector`]. [`metrics`] show all of it to Prometheus.
 
 pub mod accessors;
+pub mod cache;
 pub mod discovery;
 pub mod factory;
 pub mod fanout;
@@ -46,6 +47,7 @@ pub mod source;
 pub mod store;
 pub mod watch;
 
+pub use cache::Cache;
 pub use factory::{
     DynamicSharedInformerFactory, MetadataSharedInformerFactory, ObjectOrMetadataInformerFactory,
     SharedInformerFactory,

@@ -9,9 +9,11 @@ use parking_lot::{Mutex, ReentrantMutex, RwLock};
 use crate::access::Access;
 use crate::clock::Clock;
 use crate::faults::Faults;
+use crate::http::Encodings;
 use crate::kinds::{Catalog, Resource, builtin_resources};
 use crate::log::RequestLog;
 use crate::random::Random;
+use crate::represent::Recent;
 use crate::storage::{HistoryLimits, Store, TableId};
 
 /// What a server is told when it is built.
@@ -24,6 +26,7 @@ pub(crate) struct Options {
     /// How long a read waits for a version that has not happened yet.
     pub(crate) freshness_timeout: Duration,
     pub(crate) body_limit: usize,
+    pub(crate) encodings: Encodings,
     /// Lists at version 0 ignore `limit`, as Kubernetes' watch cache does.
     pub(crate) watch_cache: bool,
     /// Watches may ask for initial events.
@@ -44,6 +47,7 @@ impl Default for Options {
             bookmark_interval: Duration::from_secs(60),
             freshness_timeout: Duration::from_secs(3),
             body_limit: 3 << 20,
+            encodings: Encodings { protobuf: true },
             watch_cache: true,
             watch_list: true,
             garbage_collection: false,
@@ -67,6 +71,8 @@ pub(crate) struct Cluster {
     pub(crate) access: Access,
     pub(crate) faults: Arc<Faults>,
     pub(crate) log: RequestLog,
+    /// What was sent to watches lately, for other watches.
+    pub(crate) recent: Arc<Recent>,
     catalog: RwLock<Arc<Catalog>>,
     /// Held while a definition, or an object of a custom resource, is written: so that what is stored and what is
     /// served change together, and no object slips in behind the deletion of its definition.
@@ -91,6 +97,7 @@ impl Cluster {
             access: Access::default(),
             faults: Arc::default(),
             log: RequestLog::default(),
+            recent: Arc::default(),
             catalog: RwLock::new(Arc::new(catalog)),
             definitions: ReentrantMutex::new(()),
             custom_tables: Mutex::default(),

@@ -45,6 +45,8 @@ pub struct RequestRecord {
     pub content_type: String,
     /// The HTTP code of the answer; none while there is no answer.
     pub code: Option<u16>,
+    /// The `Content-Type` header of the answer; empty while there is no answer.
+    pub answer_type: String,
 }
 
 impl RequestRecord {
@@ -81,13 +83,14 @@ impl RequestLog {
         number
     }
 
-    pub(crate) fn answered(&self, number: u64, code: u16) {
+    pub(crate) fn answered(&self, number: u64, code: u16, content_type: &str) {
         let mut inner = self.inner.lock();
         let Some(first) = inner.records.front().map(|record| record.number) else { return };
         // Numbers are consecutive, so the place follows from the number.
         let at = number.checked_sub(first).and_then(|at| usize::try_from(at).ok());
         if let Some(record) = at.and_then(|at| inner.records.get_mut(at)) {
             record.code = Some(code);
+            content_type.clone_into(&mut record.answer_type);
         }
     }
 

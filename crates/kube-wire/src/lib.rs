@@ -62,7 +62,8 @@ pub use members::{split_event, strip_managed_fields};
 pub use meta::{ObjectKey, peek_key};
 pub use object::{DecodeError, DecodeOptions, decode_object};
 pub use proto::{
-    EncodeError, ProtoEnvelope, ProtoFrames, ProtoListItems, ProtoMessage, ProtoMetadata, decode_event_proto,
-    decode_object_proto, encode_object_proto, peek_key_proto, split_event_proto, strip_managed_fields_proto,
+    EncodeError, ProtoEnvelope, ProtoFrames, ProtoListItems, ProtoListWriter, ProtoMessage, ProtoMetadata,
+    decode_event_proto, decode_object_proto, encode_event_proto, encode_known_proto, encode_object_proto,
+    peek_key_proto, split_event_proto, strip_managed_fields_proto,
 };
 pub use watch::WatchFrames;

@@ -1,6 +1,6 @@
-//! Where the real API server for tests is, once it has been built.
+//! Where the Go programs for tests are, once they have been built: the real API server, and client-go.
 //!
-//! It is kept in a cache outside the workspace, so that it survives `cargo clean` and serves all clones with the same
+//! They are kept in a cache outside the workspace, so that they survive `cargo clean` and serve all clones with the same
 //! sources: `CACHE/e2e-server/HASH OF THE SOURCES/GO VERSION/apiserver`.
 
 use std::ffi::OsString;
@@ -11,10 +11,48 @@ use std::path::{Path, PathBuf};
 /// Says where the cache is; if it is not set, it is where caches of the user are.
 pub const CACHE_VARIABLE: &str = "KUBE_INFORMER_CACHE";
 
-/// The program's name in the cache.
-const BINARY: &str = "apiserver";
+/// A program for tests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Program {
+    /// The real API server, with its etcd.
+    ApiServer,
+    /// client-go's informers as judge, and kubectl.
+    ClientGo,
+}
 
-/// Why it cannot be said where the server is.
+impl Program {
+    /// The folder of its sources, and its name in the cache.
+    fn folder(self) -> &'static str {
+        match self {
+            Self::ApiServer => "apiserver",
+            Self::ClientGo => "clientgo",
+        }
+    }
+
+    /// Its folder in the cache.
+    fn cache(self) -> &'static str {
+        match self {
+            Self::ApiServer => "e2e-server",
+            Self::ClientGo => "e2e-clients",
+        }
+    }
+
+    /// What it is called.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::ApiServer => "the real API server",
+            Self::ClientGo => "client-go for tests",
+        }
+    }
+
+    /// The command that builds it: `cargo xtask` and this.
+    pub fn command(self) -> &'static str {
+        self.cache()
+    }
+}
+
+/// Why it cannot be said where a program is.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum LocateError {
@@ -28,18 +66,18 @@ pub enum LocateError {
         error: io::Error,
     },
     /// It has not been built.
-    NotBuilt,
+    NotBuilt(Program),
 }
 
 impl fmt::Display for LocateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoCache => {
-                write!(f, "there is no place for the real API server: set {CACHE_VARIABLE} or HOME")
+                write!(f, "there is no place for Go programs of tests: set {CACHE_VARIABLE} or HOME")
             }
             Self::Sources { folder, error } => write!(f, "cannot read {}: {error}", folder.display()),
-            Self::NotBuilt => {
-                write!(f, "the real API server has not been built: run `cargo xtask e2e-server`")
+            Self::NotBuilt(program) => {
+                write!(f, "{} has not been built: run `cargo xtask {}`", program.title(), program.command())
             }
         }
     }
@@ -54,9 +92,10 @@ impl std::error::Error for LocateError {
     }
 }
 
-/// The server's sources.
+/// A program's sources.
 #[derive(Clone, Debug)]
 pub struct Sources {
+    program: Program,
     folder: PathBuf,
     /// `go.mod`.
     module: String,
@@ -65,16 +104,18 @@ pub struct Sources {
 
 impl Sources {
     /// Reads the sources of this workspace.
-    pub fn read() -> Result<Self, LocateError> {
+    pub fn read(program: Program) -> Result<Self, LocateError> {
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-        Self::at(&here.parent().unwrap_or(here).join("apiserver"))
+        let folder = here.parent().unwrap_or(here).join(program.folder());
+        let failed = |error| LocateError::Sources { folder: folder.clone(), error };
+        let hash = hash_of(&folder).map_err(failed)?;
+        let module = std::fs::read_to_string(folder.join("go.mod")).map_err(failed)?;
+        Ok(Self { program, folder, module, hash })
     }
 
-    fn at(folder: &Path) -> Result<Self, LocateError> {
-        let failed = |error| LocateError::Sources { folder: folder.to_owned(), error };
-        let hash = hash_of(folder).map_err(failed)?;
-        let module = std::fs::read_to_string(folder.join("go.mod")).map_err(failed)?;
-        Ok(Self { folder: folder.to_owned(), module, hash })
+    /// What they are the sources of.
+    pub fn program(&self) -> Program {
+        self.program
     }
 
     /// Where they are.
@@ -87,31 +128,37 @@ impl Sources {
         self.word_after("k8s.io/kubernetes v")
     }
 
+    /// The version of client-go, for example `0.36.4`.
+    pub fn client_go(&self) -> &str {
+        self.word_after("k8s.io/client-go v")
+    }
+
     /// The oldest Go that builds them, for example `1.26.0`.
     pub fn oldest_go(&self) -> &str {
         self.word_after("go ")
     }
 
-    /// Where the server is, or would be, if a Go of this version built it.
+    /// Where the program is, or would be, if a Go of this version built it.
     pub fn binary(&self, go: &str) -> Result<PathBuf, LocateError> {
-        Ok(self.builds()?.join(go).join(BINARY))
+        Ok(self.builds()?.join(go).join(self.program.folder()))
     }
 
-    /// The server, built by whatever Go.
+    /// The program, built by whatever Go.
     pub fn built(&self) -> Result<PathBuf, LocateError> {
-        let builds = std::fs::read_dir(self.builds()?).map_err(|_| LocateError::NotBuilt)?;
+        let not_built = || LocateError::NotBuilt(self.program);
+        let builds = std::fs::read_dir(self.builds()?).map_err(|_| not_built())?;
         let mut found: Vec<PathBuf> = builds
             .flatten()
-            .map(|build| build.path().join(BINARY))
+            .map(|build| build.path().join(self.program.folder()))
             .filter(|binary| binary.is_file())
             .collect();
         found.sort();
-        found.pop().ok_or(LocateError::NotBuilt)
+        found.pop().ok_or_else(not_built)
     }
 
     fn builds(&self) -> Result<PathBuf, LocateError> {
         let cache = cache(|name| std::env::var_os(name)).ok_or(LocateError::NoCache)?;
-        Ok(cache.join("e2e-server").join(format!("{:016x}", self.hash)))
+        Ok(cache.join(self.program.cache()).join(format!("{:016x}", self.hash)))
     }
 
     /// The word that follows a text at the beginning of a line of `go.mod`; empty if there is none.
@@ -172,9 +219,13 @@ mod tests {
 
     #[test]
     fn the_versions_are_those_of_the_module() {
-        let sources = Sources::read().unwrap();
-        assert!(sources.kubernetes().starts_with("1."), "{:?}", sources.kubernetes());
-        assert!(sources.oldest_go().starts_with("1."), "{:?}", sources.oldest_go());
+        for program in [Program::ApiServer, Program::ClientGo] {
+            let sources = Sources::read(program).unwrap();
+            assert!(sources.client_go().starts_with("0."), "{:?}", sources.client_go());
+            assert!(sources.oldest_go().starts_with("1."), "{:?}", sources.oldest_go());
+        }
+        let server = Sources::read(Program::ApiServer).unwrap();
+        assert!(server.kubernetes().starts_with("1."), "{:?}", server.kubernetes());
     }
 
     #[test]

@@ -25,6 +25,7 @@ pub use dynamic::{ByResource, Dynamic, DynamicSharedInformerFactory};
 pub use either::ObjectOrMetadataInformerFactory;
 pub use error::{FactoryError, NotSynced, Synced};
 pub use metadata::{Metadata, MetadataSharedInformerFactory};
+pub(crate) use shared::{cause, is_hopeless};
 pub use typed::{SharedInformerFactory, Typed};
 
 use std::fmt;

@@ -59,7 +59,7 @@ impl<K: Resource + Send + Sync + 'static> AnyInformer for SharedInformer<K> {
     fn settled(&self) -> BoxFuture<'_, Result<Synced, NotSynced>> {
         async move {
             let mut status = self.watch_status();
-            let seen = status.wait_for(|status| status.synced || hopeless(status)).await;
+            let seen = status.wait_for(|status| status.synced || is_hopeless(status)).await;
             // The sender lives in the informer, which is held here, so waiting cannot fail.
             let Ok(status) = seen else { return Err(not_synced(self, &self.status(), None)) };
             if status.synced && status.objects == 0 && !status.quarantined.is_empty() {
@@ -99,13 +99,13 @@ fn is_lasting(trouble: &Trouble) -> bool {
 }
 
 /// Nothing that time alone would change.
-fn hopeless(status: &InformerStatus) -> bool {
+pub(crate) fn is_hopeless(status: &InformerStatus) -> bool {
     let lasting = |scope: &ScopeStatus| scope.trouble.as_ref().is_some_and(is_lasting);
     status.phase == Phase::Stopped || status.scopes.iter().any(lasting)
 }
 
 /// What is wrong: what lasts, if something does.
-fn cause(status: &InformerStatus) -> Option<SourceError> {
+pub(crate) fn cause(status: &InformerStatus) -> Option<SourceError> {
     let troubles = || status.scopes.iter().filter_map(|scope| scope.trouble.as_ref());
     let worst = troubles().find(|trouble| is_lasting(trouble)).or_else(|| troubles().next());
     worst.map(|trouble| trouble.error.clone())

@@ -26,7 +26,7 @@ use tokio_util::task::TaskTracker;
 use crate::fanout::{Handle, ListenerOptions, Registration, Subscription};
 use crate::metrics::{Observation, Observed};
 use crate::source::{ListWatch, Scope};
-use crate::store::{Index, IndexError, IndexValues, Store};
+use crate::store::{Index, IndexError, IndexValues, Store, Write};
 use process::{Stage, Traffic};
 use sources::Sources;
 
@@ -181,6 +181,15 @@ impl<K: Resource + Send + Sync + 'static> SharedInformer<K> {
     /// The same, but what is there is asked for anew, though its version be the same.
     pub(crate) fn follow_anew(&self, sources: Vec<Arc<dyn ListWatch<K>>>) -> Result<(), InformerError> {
         self.change_sources(sources, true)
+    }
+
+    /// Takes everything out of the copy, and tells it: nobody saw it go.
+    pub(crate) fn forget_everything(&self) {
+        let mut stage = self.shared.stage.lock();
+        let there = self.shared.store.list();
+        let gone = there.iter().map(|object| Write::RemoveKey(object.key().to_owned())).collect();
+        stage.write(&self.shared.store, gone);
+        self.shared.status.send_modify(|status| status.objects = 0);
     }
 
     fn change_sources(&self, new: Vec<Arc<dyn ListWatch<K>>>, anew: bool) -> Result<(), InformerError> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube_core::{ApiResource, DynamicResourceScope, Resource};
-use kube_wire::{DecodeError, DecodeOptions, Encoding};
+use kube_wire::{DecodeError, DecodeOptions, Encoding, ObjectKey};
 use parking_lot::Mutex;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -21,6 +21,23 @@ use super::{Inner, Object, Residency, Rest, Stored};
 pub(crate) struct Raw {
     #[serde(default)]
     metadata: ObjectMeta,
+}
+
+impl Raw {
+    pub(crate) fn namespace(&self) -> &str {
+        self.metadata.namespace.as_deref().unwrap_or("")
+    }
+
+    pub(crate) fn key(&self) -> ObjectKey {
+        let text = |part: &Option<String>| part.clone().unwrap_or_default();
+        let meta = &self.metadata;
+        ObjectKey::new(text(&meta.namespace), text(&meta.name), text(&meta.uid), text(&meta.resource_version))
+    }
+
+    /// The same object after somebody has changed it: what it is remains what it was.
+    pub(crate) fn changed_to(self, after: Self) -> Self {
+        Self { metadata: ObjectMeta { labels: after.metadata.labels, ..self.metadata } }
+    }
 }
 
 impl Resource for Raw {

@@ -40,6 +40,29 @@ impl SourceError {
         Self { failure, ..Self::trouble(full_message(error)) }
     }
 
+    /// A client that was asked for something failed.
+    pub(crate) fn of_client(error: &kube_client::Error) -> Self {
+        match error {
+            kube_client::Error::Api(status) => {
+                let said = Status {
+                    reason: status.reason.clone(),
+                    message: status.message.clone(),
+                    details: Details::default(),
+                };
+                let failure = said.failure(status.code, None);
+                Self {
+                    failure,
+                    code: status.code,
+                    reason: said.reason,
+                    message: said.message,
+                    garbled: false,
+                }
+            }
+            kube_client::Error::SerdeError(error) => Self::garbled(error),
+            other => Self::connection(other),
+        }
+    }
+
     /// There was no answer, or none that helps.
     pub(crate) fn trouble(message: String) -> Self {
         Self { failure: Failure::Other, code: 0, reason: String::new(), message, garbled: false }

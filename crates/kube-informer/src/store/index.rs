@@ -121,6 +121,14 @@ impl<K> Indexed<K> {
         self.values.get(value).into_iter().flat_map(|entry| entry.objects.iter()).map(Stored::object)
     }
 
+    pub(super) fn count(&self, value: &str) -> usize {
+        self.values.get(value).map_or(0, |entry| entry.objects.len())
+    }
+
+    pub(super) fn has(&self, value: &str, key: &str) -> bool {
+        self.values.get(value).is_some_and(|entry| entry.objects.get(key).is_some())
+    }
+
     pub(super) fn add(&mut self, object: &Object<K>) {
         let values = (self.function)(object).into();
         self.add_values(object, values);

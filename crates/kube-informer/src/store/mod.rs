@@ -235,6 +235,11 @@ impl<K: Resource> Store<K> {
         let _ = versions.wait_for(|seen| seen.as_ref().is_some_and(|seen| seen >= version)).await;
     }
 
+    /// Says that something may have changed.
+    pub(crate) fn watch_changes(&self) -> watch::Receiver<Option<Version>> {
+        self.shared.version.subscribe()
+    }
+
     fn publish(&self, mut next: Snapshot<K>, version: Option<&str>) {
         // Versions never go back: a server that is behind another one must not make readers believe the past.
         if let Some(version) = version.and_then(|text| text.parse::<Version>().ok())

@@ -44,6 +44,16 @@ impl<K> Snapshot<K> {
         Some(self.index(index)?.get(value))
     }
 
+    /// How many objects have a value in the index of a name; none if there is no such index.
+    pub(crate) fn count(&self, index: &str, value: &str) -> Option<usize> {
+        Some(self.index(index)?.count(value))
+    }
+
+    /// Whether the object of a key has a value in the index of a name.
+    pub(crate) fn is_in(&self, index: &str, value: &str, key: &str) -> bool {
+        self.index(index).is_some_and(|index| index.has(value, key))
+    }
+
     /// How many objects there are.
     pub fn len(&self) -> usize {
         self.objects.len()

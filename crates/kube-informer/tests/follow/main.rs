@@ -5,6 +5,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod encodings;
 mod requests;
 
 use std::collections::BTreeMap;
@@ -157,12 +158,42 @@ fn lists_only() -> Config {
     config
 }
 
+/// How objects travel.
+#[derive(Clone, Copy, Debug)]
+enum Encoding {
+    Protobuf,
+    Json,
+}
+
+impl Encoding {
+    fn source(self, server: &TestServer) -> KubeSource<ConfigMap> {
+        let source = KubeSource::all(server.in_process_client(), &());
+        match self {
+            Self::Protobuf => source,
+            Self::Json => source.json(),
+        }
+    }
+
+    fn media_type(self) -> &'static str {
+        match self {
+            Self::Protobuf => "application/vnd.kubernetes.protobuf",
+            Self::Json => "application/json",
+        }
+    }
+}
+
+/// By initial events and by lists, in both encodings.
+fn ways() -> impl Iterator<Item = (Config, Encoding)> {
+    let both = |config: Config| [(config.clone(), Encoding::Protobuf), (config, Encoding::Json)];
+    [Config::default(), lists_only()].into_iter().flat_map(both)
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_copy_follows_by_initial_events_and_by_lists() {
-    for config in [Config::default(), lists_only()] {
+    for (config, encoding) in ways() {
         let server = server(TestServer::builder()).await;
         churn(&server, 50);
-        let mut follower = Follower::start(&server, config);
+        let mut follower = Follower::with_source(encoding.source(&server), config);
         follower.until_equal(&server).await;
         assert_eq!(follower.log, ["replaced"], "what was there comes in one piece");
         churn(&server, 200);
@@ -210,13 +241,13 @@ async fn the_copy_equals_the_server_after_every_fault() {
         (&[Verb::Watch], Fault::close_at_once()),
         (&[Verb::Watch], Fault::no_initial_events_end()),
     ];
-    for config in [Config::default(), lists_only()] {
+    for (config, encoding) in ways() {
         for (verbs, fault) in &faults {
             for verb in *verbs {
                 let server = server(TestServer::builder()).await;
                 churn(&server, 40);
                 let injected = server.inject(fault.clone().on(*verb).resource("configmaps").times(3));
-                let mut follower = Follower::start(&server, config.clone());
+                let mut follower = Follower::with_source(encoding.source(&server), config.clone());
                 for _ in 0..5 {
                     churn(&server, 40);
                     server.stop_watches();
@@ -225,6 +256,15 @@ async fn the_copy_equals_the_server_after_every_fault() {
                 // With initial events nobody has to list.
                 let possible = *verb == Verb::Watch || !config.initial_events;
                 assert!(injected.hits() > 0 || !possible, "{fault:?} never struck");
+                let answers = server.requests();
+                let answers = answers.iter().filter(|request| request.code == Some(200));
+                assert!(answers.clone().count() > 0);
+                for answer in answers {
+                    assert!(
+                        answer.answer_type.starts_with(encoding.media_type()),
+                        "{encoding:?}: {answer:?}"
+                    );
+                }
             }
         }
     }

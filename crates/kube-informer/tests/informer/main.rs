@@ -8,6 +8,7 @@ mod support;
 
 mod accessors;
 mod bad_input;
+mod cache;
 mod controller;
 mod crowd;
 mod discovery;

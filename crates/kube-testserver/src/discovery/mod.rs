@@ -4,10 +4,10 @@ mod groups;
 mod openapi;
 
 use http::{HeaderValue, Method, Response, header};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::cluster::Cluster;
-use crate::http::{Body, MediaRange, Query, media_types_error, ranges, reply};
+use crate::http::{Body, Encoding, Encodings, Query, ranges, reply};
 use crate::status::ApiError;
 
 /// The version of Kubernetes whose kinds the server knows.
@@ -22,12 +22,14 @@ pub(crate) fn answer(
     accept: &str,
 ) -> Response<Body> {
     let catalog = cluster.catalog();
-    if let ["api" | "apis", ..] = path
-        && !accept.trim().is_empty()
-        && !ranges(accept).iter().any(MediaRange::takes_json)
-    {
-        return reply::error(&media_types_error());
-    }
+    let encodings = cluster.options.encodings;
+    let encoding = encodings.of_status(accept);
+    let error = |error: &ApiError| reply::error(encoding, error);
+    let value = |value: &Value| match encodings.plain(accept) {
+        Some(encoding) => reply::value(200, encoding, value),
+        None => error(&encodings.not_acceptable()),
+    };
+    let aggregated = aggregated_encoding(accept, encodings);
     // The others take any method, as in Kubernetes.
     let strict = match path {
         ["version"] | ["api", _] => true,
@@ -35,43 +37,43 @@ pub(crate) fn answer(
         _ => false,
     };
     if strict && method != Method::GET {
-        return reply::error(&ApiError::method_not_allowed());
+        return error(&ApiError::method_not_allowed());
     }
-    let aggregated = wants_aggregated(accept);
-    match path {
-        ["version"] => reply::json(200, &version()),
-        ["healthz" | "livez" | "readyz"] => health(path[0], query),
-        ["healthz" | "livez" | "readyz", _check] => reply::text(200, "ok"),
-        ["api"] if aggregated => aggregated_reply(&groups::aggregated(&catalog, true)),
-        ["apis"] if aggregated => aggregated_reply(&groups::aggregated(&catalog, false)),
-        ["api"] => reply::json(
-            200,
-            &json!({"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []}),
-        ),
-        ["apis"] => reply::json(200, &groups::group_list(&catalog)),
-        ["apis", group] => match groups::group(&catalog, group) {
-            Some(found) => reply::json(200, &found),
+    match (path, aggregated) {
+        // It has no protobuf form.
+        (["version"], _) if encoding == Encoding::Protobuf => error(&encodings.not_acceptable()),
+        (["version"], _) => reply::json(200, &version()),
+        (["healthz" | "livez" | "readyz"], _) => health(path[0], query),
+        (["healthz" | "livez" | "readyz", _check], _) => reply::text(200, "ok"),
+        (["api"], Some(encoding)) => aggregated_reply(encoding, &groups::aggregated(&catalog, true)),
+        (["apis"], Some(encoding)) => aggregated_reply(encoding, &groups::aggregated(&catalog, false)),
+        (["api"], None) => {
+            value(&json!({"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []}))
+        }
+        (["apis"], None) => value(&groups::group_list(&catalog)),
+        (["apis", group], _) => match groups::group(&catalog, group) {
+            Some(found) => value(&found),
             None => not_found(),
         },
-        ["api", version] => match groups::resource_list(&catalog, "", version) {
-            Some(found) => reply::json(200, &found),
-            None => reply::error(&ApiError::no_such_path()),
+        (["api", version], _) => match groups::resource_list(&catalog, "", version) {
+            Some(found) => value(&found),
+            None => error(&ApiError::no_such_path()),
         },
-        ["apis", group, version] => match groups::resource_list(&catalog, group, version) {
-            Some(found) => reply::json(200, &found),
-            None if catalog.is_builtin_group(group) => reply::error(&ApiError::no_such_path()),
+        (["apis", group, version], _) => match groups::resource_list(&catalog, group, version) {
+            Some(found) => value(&found),
+            None if catalog.is_builtin_group(group) => error(&ApiError::no_such_path()),
             None => not_found(),
         },
-        ["openapi", "v2"] => reply::json(200, &openapi::v2(cluster)),
-        ["openapi", "v3"] => reply::json(200, &openapi::index(cluster)),
-        ["openapi", "v3", "api", version] => openapi_reply(openapi::v3(cluster, "", version)),
-        ["openapi", "v3", "apis", group, version] => openapi_reply(openapi::v3(cluster, group, version)),
-        [] => reply::json(200, &json!({"paths": groups::paths(&catalog)})),
+        (["openapi", "v2"], _) => reply::json(200, &openapi::v2(cluster)),
+        (["openapi", "v3"], _) => reply::json(200, &openapi::index(cluster)),
+        (["openapi", "v3", "api", version], _) => openapi_reply(openapi::v3(cluster, "", version)),
+        (["openapi", "v3", "apis", group, version], _) => openapi_reply(openapi::v3(cluster, group, version)),
+        ([], _) => reply::json(200, &json!({"paths": groups::paths(&catalog)})),
         _ => not_found(),
     }
 }
 
-fn version() -> serde_json::Value {
+fn version() -> Value {
     let (major, minor, version) = KUBERNETES_VERSION;
     json!({
         "major": major,
@@ -93,24 +95,29 @@ fn health(check: &str, query: &Query) -> Response<Body> {
     reply::text(200, "ok")
 }
 
-fn wants_aggregated(accept: &str) -> bool {
-    ranges(accept).iter().find(|range| range.takes_json()).is_some_and(|first| {
-        first.parameter("as") == Some("APIGroupDiscoveryList") && first.parameter("v") == Some("v2")
-    })
+/// The encoding in which everything is asked for at once; none if it is asked for piece by piece.
+fn aggregated_encoding(accept: &str, encodings: Encodings) -> Option<Encoding> {
+    let ranges = ranges(accept);
+    let (encoding, first) = ranges.iter().find_map(|range| Some((encodings.of(range)?, range)))?;
+    let whole = first.parameter("as") == Some("APIGroupDiscoveryList") && first.parameter("v") == Some("v2");
+    whole.then_some(encoding)
 }
 
-fn aggregated_reply(list: &serde_json::Value) -> Response<Body> {
-    let mut response = reply::json(200, list);
+fn aggregated_reply(encoding: Encoding, list: &Value) -> Response<Body> {
+    let mut response = reply::value(200, encoding, list);
+    let content_type = match encoding {
+        Encoding::Json => "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
+        Encoding::Protobuf => {
+            "application/vnd.kubernetes.protobuf;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+        }
+    };
     let headers = response.headers_mut();
-    headers.insert(
-        header::CONTENT_TYPE,
-        HeaderValue::from_static("application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"),
-    );
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
     headers.insert(header::VARY, HeaderValue::from_static("Accept"));
     response
 }
 
-fn openapi_reply(document: Option<serde_json::Value>) -> Response<Body> {
+fn openapi_reply(document: Option<Value>) -> Response<Body> {
     document.map_or_else(not_found, |document| reply::json(200, &document))
 }
 

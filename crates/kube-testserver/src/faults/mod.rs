@@ -122,7 +122,7 @@ impl Fault {
         Self::new(Effect::Stream(StreamFault::Truncated { after_events }))
     }
 
-    /// A line that is not JSON inside a watch, after so many events; the stream goes on.
+    /// A frame that is no event inside a watch (in JSON a line that is not JSON), after so many events; the stream goes on.
     pub fn garbage_frame(after_events: u64) -> Self {
         Self::new(Effect::Stream(StreamFault::Garbage { after_events }))
     }

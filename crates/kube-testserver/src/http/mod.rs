@@ -7,7 +7,7 @@ mod query;
 pub(crate) mod reply;
 mod resolve;
 
-pub(crate) use accept::{Form, MediaRange, MetaVersion, media_types_error, ranges};
+pub(crate) use accept::{Encoding, Encodings, Form, MetaVersion, ranges};
 pub(crate) use body::{Body, BrokenBody, CHUNK_BYTES};
 pub(crate) use query::{ListOptions, Query, VersionMatch, invalid_options, parse_version};
 
@@ -64,16 +64,18 @@ where
     let name = user.as_ref().map_or("", |user| user.name.as_str());
     let number = cluster.log.add(record(&head, &route, verb, name));
 
+    let encoding = cluster.options.encodings.of_status(&accepted(headers));
     let outcome = match (user, route) {
-        (Err(error), _) => Ok(reply::error(&error)),
+        (Err(error), _) => Ok(reply::error(encoding, &error)),
         (Ok(user), Route::Other(segments)) => Ok(other(cluster, &head, &query, &user, &segments).await),
         (Ok(user), Route::Resource(path)) => {
-            let asked = Asked { method: &head.method, headers, query, path, verb, user };
+            let asked = Asked { method: &head.method, headers, query, path, verb, user, encoding };
             resource(cluster, asked, body, cut).await
         }
     };
     if let Ok(response) = &outcome {
-        cluster.log.answered(number, response.status().as_u16());
+        let content_type = header_text(response.headers(), header::CONTENT_TYPE.as_str()).unwrap_or("");
+        cluster.log.answered(number, response.status().as_u16(), content_type);
     }
     outcome
 }
@@ -86,6 +88,8 @@ struct Asked<'a> {
     path: ResourcePath,
     verb: Option<Verb>,
     user: User,
+    /// In which errors are written.
+    encoding: Encoding,
 }
 
 async fn resource<B>(
@@ -98,16 +102,17 @@ where
     B: http_body::Body<Data = Bytes> + Send,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
+    let encoding = asked.encoding;
     let Some(verb) = asked.verb else {
-        return Ok(reply::error(&ApiError::method_not_allowed()));
+        return Ok(reply::error(encoding, &ApiError::method_not_allowed()));
     };
     if let Err(error) = authorize(cluster, &asked, verb) {
-        return Ok(reply::error(&error));
+        return Ok(reply::error(encoding, &error));
     }
     let resource = match resolve(&cluster.catalog(), asked.method, &asked.path, verb) {
         Ok(resource) => resource,
         Err(Unserved::NoSuchPath) => return Ok(reply::text(404, "404 page not found\n")),
-        Err(Unserved::Refused(error)) => return Ok(reply::error(&error)),
+        Err(Unserved::Refused(error)) => return Ok(reply::error(encoding, &error)),
     };
     let mut plan = if cluster.faults.is_empty() {
         Plan::default()
@@ -132,13 +137,13 @@ where
         std::future::pending::<()>().await;
     }
     if let Some(error) = plan.error.take() {
-        return Ok(reply::error(&error));
+        return Ok(reply::error(encoding, &error));
     }
     let Plan { lost_reply, cut_after, hang_after, .. } = plan;
     let warning = resource.warning.clone();
     let mut response = match prepare(cluster, asked, verb, resource, plan, body, cut).await {
-        Ok(call) => verbs::dispatch(call).await.unwrap_or_else(|error| reply::error(&error)),
-        Err(error) => reply::error(&error),
+        Ok(call) => verbs::dispatch(call).await.unwrap_or_else(|error| reply::error(encoding, &error)),
+        Err(error) => reply::error(encoding, &error),
     };
     if let Some(warning) = warning {
         reply::warn(&mut response, &warning);
@@ -172,7 +177,8 @@ where
 {
     let headers = asked.headers;
     let text = |name: header::HeaderName| header_text(headers, name.as_str()).unwrap_or("").to_owned();
-    let form = accept::negotiate(&accepted(headers), &resource, verb)?;
+    let encodings = cluster.options.encodings;
+    let (form, encoding) = accept::negotiate(&accepted(headers), encodings, &resource, verb)?;
     if verb != Verb::Watch {
         query::check_timeout(&asked.query)?;
     }
@@ -194,6 +200,7 @@ where
         subresource,
         query: asked.query,
         form,
+        encoding,
         user: asked.user,
         user_agent: text(header::USER_AGENT),
         content_type: text(header::CONTENT_TYPE),
@@ -213,11 +220,12 @@ async fn other(
 ) -> Response<Body> {
     let verb = head.method.as_str().to_ascii_lowercase();
     let what = Attributes { verb: &verb, path: Some(head.uri.path()), ..Attributes::default() };
+    let accept = accepted(&head.headers);
     if let Err(error) = cluster.access.authorize(user, &what) {
-        return reply::error(&error);
+        return reply::error(cluster.options.encodings.of_status(&accept), &error);
     }
     let words: Vec<&str> = segments.iter().map(String::as_str).collect();
-    let response = discovery::answer(cluster, &head.method, &words, query, &accepted(&head.headers));
+    let response = discovery::answer(cluster, &head.method, &words, query, &accept);
     let gzip = header_text(&head.headers, header::ACCEPT_ENCODING.as_str()).is_some_and(reply::takes_gzip);
     if gzip { reply::compressed(response).await } else { response }
 }
@@ -273,6 +281,7 @@ fn record(head: &http::request::Parts, route: &Route, verb: Option<Verb>, user: 
         accept: accepted(&head.headers),
         content_type: text(header::CONTENT_TYPE),
         code: None,
+        answer_type: String::new(),
     }
 }
 

@@ -11,7 +11,9 @@ use http_body::Body as _;
 use http_body_util::BodyExt;
 use serde_json::Value;
 
+use super::accept::Encoding;
 use super::body::Body;
+use crate::represent::protobuf_of;
 use crate::status::ApiError;
 
 /// Answers up to this size are never compressed, as in Kubernetes.
@@ -19,12 +21,24 @@ pub(crate) const GZIP_ABOVE_BYTES: usize = 128 * 1024;
 
 /// An answer with a JSON body.
 pub(crate) fn json(code: u16, value: &Value) -> Response<Body> {
-    json_bytes(code, value.to_string())
+    bytes(code, Encoding::Json, value.to_string())
 }
 
-/// An answer whose JSON is already written.
-pub(crate) fn json_bytes(code: u16, body: impl Into<Bytes>) -> Response<Body> {
-    with_type(code, "application/json", Body::full(body))
+/// An answer with something that says what it is, by `kind` and `apiVersion`: a `Status`, a list of groups.
+pub(crate) fn value(code: u16, encoding: Encoding, value: &Value) -> Response<Body> {
+    match encoding {
+        Encoding::Json => json(code, value),
+        // What protobuf does not have is JSON, as the content type says.
+        Encoding::Protobuf => match protobuf_of(value) {
+            Some(body) => bytes(code, encoding, body),
+            None => json(code, value),
+        },
+    }
+}
+
+/// An answer that is already written.
+pub(crate) fn bytes(code: u16, encoding: Encoding, body: impl Into<Bytes>) -> Response<Body> {
+    with_type(code, encoding.media_type(), Body::full(body))
 }
 
 /// An answer in plain text.
@@ -40,8 +54,8 @@ pub(crate) fn nothing() -> Response<Body> {
 }
 
 /// An error as its `Status`.
-pub(crate) fn error(error: &ApiError) -> Response<Body> {
-    let mut response = json(error.code, &error.to_status());
+pub(crate) fn error(encoding: Encoding, error: &ApiError) -> Response<Body> {
+    let mut response = value(error.code, encoding, &error.to_status());
     if let Some(seconds) = error.retry_after() {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     }
@@ -69,14 +83,15 @@ pub(crate) fn warn(response: &mut Response<Body>, text: &str) {
 /// Sends chunks, compressed if the client takes it and there is enough of them.
 pub(crate) fn chunks(
     code: u16,
+    encoding: Encoding,
     gzip: bool,
     estimated_bytes: usize,
     chunks: impl Iterator<Item = Bytes> + Send + 'static,
 ) -> Response<Body> {
     if !gzip || estimated_bytes <= GZIP_ABOVE_BYTES {
-        return with_type(code, "application/json", Body::chunks(chunks));
+        return with_type(code, encoding.media_type(), Body::chunks(chunks));
     }
-    let mut response = with_type(code, "application/json", Body::chunks(compress(chunks)));
+    let mut response = with_type(code, encoding.media_type(), Body::chunks(compress(chunks)));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     headers.insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
@@ -92,7 +107,7 @@ pub(crate) async fn compressed(response: Response<Body>) -> Response<Body> {
     }
     // A body that is all there does not break.
     let bytes = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
-    let mut response = chunks(head.status.as_u16(), true, size, std::iter::once(bytes));
+    let mut response = chunks(head.status.as_u16(), Encoding::Json, true, size, std::iter::once(bytes));
     for (name, value) in &head.headers {
         response.headers_mut().append(name, value.clone());
     }

@@ -1,26 +1,36 @@
-//! How objects look on the wire: whole, as metadata only, or as a table; alone, in lists and in watches.
+//! How objects look on the wire: whole, as metadata only, or as a table; alone, in lists and in watches; in JSON and in
+//! protobuf.
 
 mod convert;
+mod event;
 mod list;
+mod proto;
+mod recent;
 
 pub(crate) use convert::{from_storage, to_storage};
 pub(crate) use list::{ListMeta, list_reply};
+pub(crate) use proto::protobuf_of;
+pub(crate) use recent::Recent;
 
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use crate::http::{Form, MetaVersion, Query};
+use crate::http::{Encoding, Form, MetaVersion, Query};
 use crate::kinds::Resource;
+use crate::status::ApiError;
 use crate::storage::Stored;
 use crate::table::{Columns, columns_for};
+use proto::Messages;
 
 /// A resource in the form that one client asked for.
 #[derive(Debug)]
 pub(crate) struct View {
     resource: Arc<Resource>,
     form: Form,
+    /// None in JSON.
+    messages: Option<Messages>,
     /// `{"kind":"Pod","apiVersion":"v1",`
     type_meta: String,
     columns: Option<Columns>,
@@ -39,7 +49,12 @@ enum Include {
 }
 
 impl View {
-    pub(crate) fn new(resource: &Arc<Resource>, form: Form, query: &Query, now: Timestamp) -> Self {
+    pub(crate) fn new(
+        resource: &Arc<Resource>,
+        (form, encoding): (Form, Encoding),
+        query: &Query,
+        now: Timestamp,
+    ) -> Self {
         let (api_version, kind) = (resource.api_version(), &resource.kind);
         let columns = matches!(form, Form::Table(_)).then(|| columns_of(resource));
         let include = match query.get("includeObject") {
@@ -49,6 +64,11 @@ impl View {
         };
         Self {
             type_meta: format!("{{\"kind\":\"{kind}\",\"apiVersion\":\"{api_version}\","),
+            messages: match encoding {
+                Encoding::Json => None,
+                // Nobody gets here with a form that has none: that is not accepted.
+                Encoding::Protobuf => Messages::of(resource, form),
+            },
             resource: Arc::clone(resource),
             form,
             columns,
@@ -58,18 +78,34 @@ impl View {
         }
     }
 
-    /// Leaves out the column definitions from now on.
-    pub(crate) fn columns_were_sent(&mut self) {
-        self.columns_sent = true;
-    }
-
     /// The time that ages are counted to.
     pub(crate) fn set_time(&mut self, now: Timestamp) {
         self.now = now;
     }
 
-    /// Writes one object, as an answer by itself or inside a watch event.
-    pub(crate) fn write_object(&self, object: &Stored, out: &mut Vec<u8>) {
+    /// Writes one object as an answer by itself.
+    pub(crate) fn write_object(&self, object: &Stored, out: &mut Vec<u8>) -> Result<(), ApiError> {
+        match self.messages {
+            None => self.write_json(object, out),
+            Some(messages) => {
+                let message = self.message(object, messages)?;
+                out.append(&mut proto::envelope(messages.object, &message).to_bytes());
+            }
+        }
+        Ok(())
+    }
+
+    /// The protobuf message of an object, without its envelope.
+    fn message(&self, object: &Stored, messages: Messages) -> Result<Vec<u8>, ApiError> {
+        let mut object = object.object();
+        match self.form {
+            Form::Metadata(_) => object.retain(|name, _| name == "metadata"),
+            Form::Object | Form::Table(_) => from_storage(&self.resource, &mut object),
+        }
+        proto::encode(&Value::Object(object), messages.object)
+    }
+
+    fn write_json(&self, object: &Stored, out: &mut Vec<u8>) {
         match self.form {
             Form::Object => self.write_whole(object, out),
             Form::Metadata(_) => write_value(&self.partial(object.object()), out),
@@ -83,29 +119,24 @@ impl View {
         }
     }
 
-    /// Writes the object of a BOOKMARK event.
-    pub(crate) fn write_bookmark(&self, version: u64, initial_events_end: bool, out: &mut Vec<u8>) {
-        let mut metadata = json!({"resourceVersion": version.to_string()});
-        if initial_events_end {
-            metadata["annotations"] = json!({"k8s.io/initial-events-end": "true"});
-        }
-        let bookmark = match self.form {
+    /// The object of a BOOKMARK event.
+    fn bookmark(&self, metadata: &Value, version: u64) -> Value {
+        match self.form {
             Form::Object => {
                 json!({"kind": self.resource.kind, "apiVersion": self.resource.api_version(), "metadata": metadata})
             }
-            Form::Metadata(_) => self.partial_of(&metadata),
+            Form::Metadata(_) => self.partial_of(metadata),
             Form::Table(_) => {
                 let list_meta = json!({"resourceVersion": version.to_string()});
                 let nothing = json!({"metadata": metadata});
                 let cells = self.columns.as_ref().map(|columns| columns.cells(&nothing, self.now));
                 let object = match self.include {
                     Include::Nothing => Value::Null,
-                    _ => self.partial_of(&metadata),
+                    _ => self.partial_of(metadata),
                 };
                 self.table(&list_meta, &[json!({"cells": cells.unwrap_or_default(), "object": object})])
             }
-        };
-        write_value(&bookmark, out);
+        }
     }
 
     /// Writes one item of a list.

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::{Field, ListMerge, MessageField, Object, Scalar, Schema, Strategy, Type, TypeId, protobuf};
+use super::{Field, GoField, ListMerge, Object, Scalar, Schema, Strategy, Type, TypeId};
 
 /// The types of every built-in kind.
 pub(crate) fn builtin() -> &'static Schema {
@@ -55,7 +55,7 @@ struct Current {
     id: TypeId,
     object: Object,
     inlined: Vec<TypeId>,
-    message: Vec<MessageField>,
+    go_fields: Vec<GoField>,
     /// A type with a JSON form of its own: its fields are only of its protobuf message.
     opaque: bool,
 }
@@ -95,8 +95,8 @@ impl Parser {
                 }
                 let object =
                     Object { name: full_name, fields: Vec::new(), atomic: false, preserve_unknown: false };
-                let (inlined, message) = (Vec::new(), Vec::new());
-                self.current = Some(Current { id, object, inlined, message, opaque: form.is_some() });
+                let (inlined, go_fields) = (Vec::new(), Vec::new());
+                self.current = Some(Current { id, object, inlined, go_fields, opaque: form.is_some() });
             }
             "atomic" => self.current.as_mut()?.object.atomic = true,
             "kind" => {
@@ -121,26 +121,24 @@ impl Parser {
         text: &'static str,
         words: impl Iterator<Item = &'static str>,
     ) -> Option<()> {
-        let number = if number == "-" { None } else { Some(number.parse().ok()?) };
+        let number: Option<u32> = if number == "-" { None } else { Some(number.parse().ok()?) };
         let ty = self.expression(text)?;
         let current = self.current.as_mut()?;
         let pointer = text.starts_with('*');
-        let mut shows_zero = pointer;
         let mut plain = None;
         if name == "^" {
             current.inlined.push(ty);
         } else {
             plain = Some(name.trim_end_matches('!'));
             let field = field(name, ty, words)?;
-            shows_zero |= field.default.as_ref().is_some_and(protobuf::is_zero)
-                && !is_left_out(&current.object.name, &field.name);
             // What else there is to say about the field is of no use without a JSON form to say it about.
             if !current.opaque {
                 current.object.fields.push(field);
             }
         }
-        if let Some(number) = number {
-            current.message.push(MessageField { number, name: plain, ty, pointer, shows_zero });
+        // What is not in protobuf is not part of the struct.
+        if number.is_some() {
+            current.go_fields.push(GoField { name: plain, ty, pointer });
         }
         Some(())
     }
@@ -148,11 +146,6 @@ impl Parser {
     /// Gives a named type the form of another.
     fn alias(&mut self, id: TypeId, form: &'static str) -> Option<()> {
         let target = self.expression(form)?;
-        if form.starts_with('~') {
-            let name = Some(protobuf::WRAPPED_ITEMS);
-            let items = MessageField { number: 1, name, ty: target, pointer: false, shows_zero: false };
-            self.schema.set_message(id, vec![items]);
-        }
         let ty = self.schema.at(target).ty().clone();
         self.schema.set(id, ty);
         Some(())
@@ -198,9 +191,9 @@ impl Parser {
     }
 
     fn finish_object(&mut self) {
-        let Some(Current { id, object, inlined, message, opaque }) = self.current.take() else { return };
-        if !message.is_empty() {
-            self.schema.set_message(id, message);
+        let Some(Current { id, object, inlined, go_fields, opaque }) = self.current.take() else { return };
+        if !go_fields.is_empty() {
+            self.schema.set_go_fields(id, go_fields);
         }
         if !opaque {
             self.schema.set(id, Type::Object(object));
@@ -235,8 +228,8 @@ impl Parser {
                 object.atomic = false;
             }
             self.schema.set(id, ty);
-            if let Some(message) = self.schema.messages.get(&atomic).cloned() {
-                self.schema.messages.insert(id, message);
+            if let Some(fields) = self.schema.go_fields.get(&atomic).cloned() {
+                self.schema.set_go_fields(id, fields);
             }
         }
     }
@@ -263,18 +256,6 @@ impl Parser {
 
 /// Structs nest at most two deep by inlining; the limit keeps a damaged table from being followed forever.
 const MAX_INLINE_DEPTH: usize = 8;
-
-/// Go's JSON has the zero value of a field if that is also its default, except of these: their source gives
-/// the default by name and still leaves the field out.
-fn is_left_out(object: &str, field: &str) -> bool {
-    const LEFT_OUT: [(&str, &str); 3] = [
-        ("LocalObjectReference", "name"),
-        ("ReplicationControllerSpec", "minReadySeconds"),
-        ("ScaleSpec", "replicas"),
-    ];
-    let object = object.rsplit('.').next().unwrap_or_default();
-    LEFT_OUT.contains(&(object, field))
-}
 
 fn field<'a>(name: &str, ty: TypeId, words: impl Iterator<Item = &'a str>) -> Option<Field> {
     let plain = name.trim_end_matches('!');
@@ -417,14 +398,12 @@ mod tests {
     }
 
     #[test]
-    fn messages_say_what_json_does_not() {
+    fn pointers_are_known_also_of_inlined_structs() {
         let volume = at("v1", "Pod", &["spec", "volumes"]).item().expect("a list");
-        let fields: Vec<_> = volume.message().iter().map(|field| (field.number, field.name)).collect();
-        assert_eq!(fields, [(1, Some("name")), (2, None)]);
         assert_eq!(volume.is_pointer("name"), Some(false));
         assert_eq!(volume.is_pointer("emptyDir"), Some(true));
         assert_eq!(at("apps/v1", "Deployment", &["spec"]).is_pointer("replicas"), Some(true));
-        assert_eq!(at("v1", "PersistentVolume", &["spec", "claimRef"]).message().len(), 7);
+        assert_eq!(at("v1", "PersistentVolume", &["spec", "claimRef"]).is_pointer("kind"), Some(false));
     }
 
     #[test]

@@ -30,9 +30,9 @@ pub(crate) struct Schema {
     names: HashMap<TypeId, Box<str>>,
     /// `(apiVersion, kind)`, for example `("apps/v1", "Deployment")`.
     roots: HashMap<(Box<str>, Box<str>), TypeId>,
-    /// The protobuf messages of types that are messages of their own, each sorted by number. Only built-in
-    /// kinds have any, and [`Schema::import`] leaves them behind.
-    messages: HashMap<TypeId, Vec<MessageField>>,
+    /// What Go knows of structs beyond their JSON. Only built-in kinds have any, and [`Schema::import`] leaves them
+    /// behind.
+    go_fields: HashMap<TypeId, Vec<GoField>>,
 }
 
 /// The place of a type in its [`Schema`].
@@ -106,17 +106,14 @@ pub(crate) struct Field {
     pub(crate) default: Option<Value>,
 }
 
-/// One field of a protobuf message, which is not always a field in JSON.
+/// One field of a Go struct, which is not always a field in JSON.
 #[derive(Clone, Debug)]
-pub(crate) struct MessageField {
-    pub(crate) number: u32,
+struct GoField {
     /// The name in JSON; none for a struct whose fields JSON shows as fields of the outer one.
-    pub(crate) name: Option<&'static str>,
-    pub(crate) ty: TypeId,
+    name: Option<&'static str>,
+    ty: TypeId,
     /// A Go pointer: absent and zero are different values.
-    pub(crate) pointer: bool,
-    /// JSON shows the zero value too: the field is a pointer, or Go never leaves it out.
-    pub(crate) shows_zero: bool,
+    pointer: bool,
 }
 
 /// The strategic-merge-patch directives of a field.
@@ -161,10 +158,9 @@ impl Schema {
         self.names.insert(id, name.into());
     }
 
-    /// Says what the protobuf message of a type is.
-    fn set_message(&mut self, id: TypeId, mut fields: Vec<MessageField>) {
-        fields.sort_by_key(|field| field.number);
-        self.messages.insert(id, fields);
+    /// Says what the Go struct of a type has.
+    fn set_go_fields(&mut self, id: TypeId, fields: Vec<GoField>) {
+        self.go_fields.insert(id, fields);
     }
 
     /// Names the type of a kind.
@@ -248,14 +244,9 @@ impl<'a> TypeRef<'a> {
         Some(&object.fields[at])
     }
 
-    /// The fields of the protobuf message, sorted by number; empty for a type that is no message.
-    pub(crate) fn message(self) -> &'a [MessageField] {
-        self.schema.messages.get(&self.id).map_or(&[], Vec::as_slice)
-    }
-
-    /// Whether a field is behind a pointer in Go; none for what has no protobuf form, like custom resources.
+    /// Whether a field is behind a pointer in Go; none for what is no Go type, like custom resources.
     pub(crate) fn is_pointer(self, name: &str) -> Option<bool> {
-        self.message().iter().find_map(|field| match field.name {
+        self.schema.go_fields.get(&self.id)?.iter().find_map(|field| match field.name {
             Some(known) => (known == name).then_some(field.pointer),
             None => self.schema.at(field.ty).is_pointer(name),
         })

@@ -27,8 +27,12 @@ impl LabelSelector {
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let mut parser = Parser { rest: text.trim() };
         let mut requirements = Vec::new();
-        if parser.rest.is_empty() {
-            return Ok(Self(requirements));
+        match parser.peek() {
+            Token::End => return Ok(Self(requirements)),
+            Token::Word(_) | Token::Not => {}
+            other => {
+                return Err(format!("found '{}', expected: !, identifier, or 'end of string'", other.text()));
+            }
         }
         loop {
             let requirement = parser.requirement();
@@ -38,7 +42,10 @@ impl LabelSelector {
             })?);
             match parser.next() {
                 Token::End => return Ok(Self(requirements)),
-                Token::Comma => {}
+                Token::Comma => match parser.peek() {
+                    Token::Word(_) | Token::Not => {}
+                    other => return Err(format!("found '{}', expected: identifier after ','", other.text())),
+                },
                 other => return Err(format!("found '{}', expected: ',' or 'end of string'", other.text())),
             }
         }
@@ -150,9 +157,6 @@ impl<'a> Parser<'a> {
 
     fn requirement(&mut self) -> Result<Requirement, Bad> {
         let (key, negated) = match self.peek() {
-            Token::Comma => {
-                return Err(Bad::Syntax("found ',', expected: !, identifier, or 'end of string'".to_owned()));
-            }
             Token::Not => {
                 self.next();
                 (self.key()?, true)
@@ -315,5 +319,12 @@ mod tests {
         ] {
             assert!(LabelSelector::parse(bad).is_err(), "{bad}");
         }
+        let why = |text: &str| LabelSelector::parse(text).err().unwrap();
+        assert_eq!(why("="), "found '=', expected: !, identifier, or 'end of string'");
+        assert_eq!(why(",a"), "found ',', expected: !, identifier, or 'end of string'");
+        assert_eq!(why("a,=b"), "found '=', expected: identifier after ','");
+        assert_eq!(why("a,"), "found '', expected: identifier after ','");
+        assert_eq!(why("!=b"), "found '!=', expected: !, identifier, or 'end of string'");
+        assert_eq!(why("!"), "unable to parse requirement: found '', expected: identifier");
     }
 }

@@ -74,6 +74,13 @@ impl TestServerBuilder {
         self
     }
 
+    /// Answers in protobuf whoever asks for it, as Kubernetes does for built-in kinds; on by default. Off, the server
+    /// has JSON only.
+    pub fn protobuf(mut self, on: bool) -> Self {
+        self.options.encodings.protobuf = on;
+        self
+    }
+
     /// Lists at resource version 0 ignore `limit`, as with Kubernetes' watch cache; on by default.
     pub fn watch_cache(mut self, on: bool) -> Self {
         self.options.watch_cache = on;

@@ -28,7 +28,7 @@ pub(crate) fn create(call: &Call) -> Result<Response<Body>, ApiError> {
     let (object, document) = decode::object(&call.resource, &call.content_type, &call.body)?;
     options.document = Some(document);
     let (stored, warnings) = create_object(&call.cluster, &call.resource, &call.namespace, object, &options)?;
-    Ok(with_warnings(object_reply(call, 201, &stored), &warnings))
+    Ok(with_warnings(object_reply(call, 201, &stored)?, &warnings))
 }
 
 /// Stores a new object; returns it and what a client should be warned of.

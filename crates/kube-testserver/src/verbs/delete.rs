@@ -6,17 +6,17 @@ use http::Response;
 use serde_json::{Value, json};
 
 use super::create::draft;
-use super::read::{object_reply, parse_selector};
+use super::read::{listed, object_reply};
 use super::update::live_object;
 use super::{Call, decode, metadata, rules};
 use crate::clock::timestamp_text;
 use crate::cluster::Cluster;
 use crate::crds;
-use crate::http::{Body, ListOptions, Query, invalid_options, reply};
+use crate::http::{Body, Query, invalid_options};
 use crate::kinds::Resource;
-use crate::represent::{ListMeta, View, list_reply};
+use crate::represent::list_reply;
 use crate::status::{About, ApiError, Details};
-use crate::storage::{Expect, Mismatch, PageQuery, Stored, object_key};
+use crate::storage::{Expect, Mismatch, Stored, object_key};
 
 /// How often a deletion is tried again when somebody else was faster.
 const TRIES: usize = 10_000;
@@ -129,7 +129,7 @@ impl DeleteOptions {
 pub(crate) fn delete(call: &Call) -> Result<Response<Body>, ApiError> {
     let options = DeleteOptions::of(call)?;
     let deleted = delete_object(&call.cluster, &call.resource, &call.namespace, &call.name, &options)?;
-    Ok(match deleted {
+    match deleted {
         Deleted::Gone(last) if !call.resource.traits.returns_deleted => {
             let details = Details {
                 name: call.name.clone(),
@@ -138,35 +138,23 @@ pub(crate) fn delete(call: &Call) -> Result<Response<Body>, ApiError> {
                 uid: uid_of(&last),
                 ..Details::default()
             };
-            reply::json(
+            Ok(call.value(
                 200,
                 &json!({
                     "kind": "Status", "apiVersion": "v1", "metadata": {},
                     "status": "Success", "details": details.to_value(),
                 }),
-            )
+            ))
         }
         Deleted::Gone(object) | Deleted::Pending(object) => object_reply(call, 200, &object),
-    })
+    }
 }
 
-pub(crate) fn delete_collection(call: &Call) -> Result<Response<Body>, ApiError> {
+pub(crate) async fn delete_collection(call: &Call) -> Result<Response<Body>, ApiError> {
     let options = DeleteOptions::of(call)?;
-    let list = ListOptions::parse(&call.query, false)?;
-    let selector = parse_selector(&call.resource, &list)?;
-    let query = PageQuery {
-        namespace: &call.namespace,
-        selector: &selector,
-        at: None,
-        after: None,
-        limit: list.limit,
-    };
-    let page = call
-        .cluster
-        .store
-        .page(call.resource.table, &query)
-        .map_err(|_| ApiError::expired("The resourceVersion for the provided list is too old."))?;
-    for item in &page.items {
+    // What a list with the same parameters shows: a page of it, if it has a limit.
+    let (meta, items) = listed(call).await?;
+    for item in &items {
         match delete_object(&call.cluster, &call.resource, item.namespace(), item.name(), &options) {
             Ok(Deleted::Gone(_) | Deleted::Pending(_)) => {}
             // Somebody else was faster; the wish is fulfilled.
@@ -174,10 +162,8 @@ pub(crate) fn delete_collection(call: &Call) -> Result<Response<Body>, ApiError>
             Err(error) => return Err(error),
         }
     }
-    let view = View::new(&call.resource, call.form, &call.query, call.cluster.clock.now());
-    let meta = ListMeta { version: call.cluster.store.version(), ..ListMeta::default() };
     // The answer shows the objects as they were before.
-    Ok(list_reply(view, &meta, page.items, call.gzip))
+    list_reply(call.view(), &meta, items, call.gzip).await
 }
 
 /// Deletes an object, or marks it for deletion.

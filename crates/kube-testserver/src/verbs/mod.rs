@@ -24,13 +24,15 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::Response;
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::access::User;
 use crate::cluster::Cluster;
 use crate::faults::Plan;
-use crate::http::{Body, Form, Query, reply};
+use crate::http::{Body, Encoding, Form, Query, reply};
 use crate::kinds::{Resource, Verb};
+use crate::represent::View;
 use crate::status::ApiError;
 
 /// A request for a resource that exists, by somebody who may ask.
@@ -44,6 +46,7 @@ pub(crate) struct Call {
     pub(crate) subresource: String,
     pub(crate) query: Query,
     pub(crate) form: Form,
+    pub(crate) encoding: Encoding,
     pub(crate) user: User,
     pub(crate) user_agent: String,
     pub(crate) content_type: String,
@@ -53,6 +56,18 @@ pub(crate) struct Call {
     pub(crate) plan: Plan,
     /// Breaks the connection.
     pub(crate) cut: CancellationToken,
+}
+
+impl Call {
+    /// The resource in the form that the client asked for.
+    pub(crate) fn view(&self) -> View {
+        View::new(&self.resource, (self.form, self.encoding), &self.query, self.cluster.clock.now())
+    }
+
+    /// An answer with something that says what it is, and is no object of the resource.
+    pub(crate) fn value(&self, code: u16, value: &Value) -> Response<Body> {
+        reply::value(code, self.encoding, value)
+    }
 }
 
 pub(crate) async fn dispatch(call: Call) -> Result<Response<Body>, ApiError> {
@@ -68,7 +83,7 @@ pub(crate) async fn dispatch(call: Call) -> Result<Response<Body>, ApiError> {
         Verb::Update => update::update(&call),
         Verb::Patch => patch::patch(&call),
         Verb::Delete => delete::delete(&call),
-        Verb::DeleteCollection => delete::delete_collection(&call),
+        Verb::DeleteCollection => delete::delete_collection(&call).await,
     }
 }
 

@@ -77,7 +77,7 @@ pub(crate) fn patch(call: &Call) -> Result<Response<Body>, ApiError> {
             .map_err(|error| about_patch(kind, &shown, error))?
     };
     let code = if updated.created { 201 } else { 200 };
-    Ok(with_warnings(object_reply(call, code, &updated.object), &updated.warnings))
+    Ok(with_warnings(object_reply(call, code, &updated.object)?, &updated.warnings))
 }
 
 /// The object after the patch.
@@ -219,9 +219,22 @@ fn about_patch(kind: PatchType, shown: &str, error: ApiError) -> ApiError {
     match why.rsplit_once(" of type ") {
         // A strategic patch is read field by field, without knowing where it is.
         Some((_, ty)) if kind == PatchType::Strategic && why.starts_with("json: ") => {
-            invalid_patch(shown, &format!("unrecognized type: {ty}"))
+            invalid_patch(shown, &not_restored(why, ty))
         }
         _ => invalid_patch(shown, why),
+    }
+}
+
+/// What is said of a value of another type in a strategic patch.
+fn not_restored(why: &str, ty: &str) -> String {
+    let given = ["number", "string", "bool", "array", "object"]
+        .into_iter()
+        .zip(["int64", "string", "bool", "slice", "map"])
+        .find(|(given, _)| why.contains(&format!("unmarshal {given} into")));
+    match given {
+        Some((_, given)) if ty.starts_with("map[") => format!("cannot restore map from {given}"),
+        Some((_, given)) if ty.starts_with("[]") => format!("cannot restore slice from {given}"),
+        _ => format!("unrecognized type: {ty}"),
     }
 }
 

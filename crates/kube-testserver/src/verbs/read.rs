@@ -12,14 +12,14 @@ use super::Call;
 use crate::cluster::Cluster;
 use crate::http::{Body, ListOptions, VersionMatch, reply};
 use crate::kinds::Resource;
-use crate::represent::{ListMeta, View, list_reply};
+use crate::represent::{ListMeta, list_reply};
 use crate::selector::{FieldSelector, LabelSelector, Selector};
 use crate::status::ApiError;
 use crate::storage::{Page, PageQuery, Stored, TooOld, object_key};
 
 pub(crate) async fn get(call: &Call) -> Result<Response<Body>, ApiError> {
     let object = find(call).await?;
-    Ok(object_reply(call, 200, &object))
+    object_reply(call, 200, &object)
 }
 
 /// The object that a request names, at the version it asks for.
@@ -43,24 +43,29 @@ pub(crate) async fn find(call: &Call) -> Result<Arc<Stored>, ApiError> {
 }
 
 /// An answer that holds one object, in the form the client asked for.
-pub(crate) fn object_reply(call: &Call, code: u16, object: &Stored) -> Response<Body> {
-    let view = View::new(&call.resource, call.form, &call.query, call.cluster.clock.now());
+pub(crate) fn object_reply(call: &Call, code: u16, object: &Stored) -> Result<Response<Body>, ApiError> {
     let mut out = Vec::with_capacity(object.text().len() + 64);
-    view.write_object(object, &mut out);
+    call.view().write_object(object, &mut out)?;
     if call.gzip && out.len() > reply::GZIP_ABOVE_BYTES {
         let bytes = out.len();
-        return reply::chunks(code, true, bytes, std::iter::once(out.into()));
+        return Ok(reply::chunks(code, call.encoding, true, bytes, std::iter::once(out.into())));
     }
-    reply::json_bytes(code, out)
+    Ok(reply::bytes(code, call.encoding, out))
 }
 
 pub(crate) async fn list(call: Call) -> Result<Response<Body>, ApiError> {
+    let (meta, items) = listed(&call).await?;
+    list_reply(call.view(), &meta, items, call.gzip).await
+}
+
+/// What a request selects, and what is said of it.
+pub(crate) async fn listed(call: &Call) -> Result<(ListMeta, Vec<Arc<Stored>>), ApiError> {
     let options = ListOptions::parse(&call.query, false)?;
     let selector = parse_selector(&call.resource, &options)?;
     let (page, limit) = if options.continue_token.is_empty() {
-        first_page(&call, &options, &selector).await?
+        first_page(call, &options, &selector).await?
     } else {
-        next_page(&call, &options, &selector)?
+        next_page(call, &options, &selector)?
     };
     let meta = ListMeta {
         version: page.version,
@@ -71,8 +76,7 @@ pub(crate) async fn list(call: Call) -> Result<Response<Body>, ApiError> {
         // With a selector nobody knows how many of the rest it selects.
         remaining: page.remaining.filter(|_| selector.is_empty()),
     };
-    let view = View::new(&call.resource, call.form, &call.query, call.cluster.clock.now());
-    Ok(list_reply(view, &meta, page.items, call.gzip))
+    Ok((meta, page.items))
 }
 
 pub(crate) fn parse_selector(resource: &Resource, options: &ListOptions) -> Result<Selector, ApiError> {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::create::track;
 use super::{Call, WriteOptions, decode, metadata};
 use crate::access::{Attributes, User};
-use crate::http::{Body, Form, media_types_error, reply};
+use crate::http::{Body, Form};
 use crate::kinds::Resource;
 use crate::status::ApiError;
 
@@ -16,7 +16,7 @@ pub(crate) fn is_review(resource: &Resource) -> bool {
 
 pub(crate) fn review(call: &Call) -> Result<Response<Body>, ApiError> {
     if call.form != Form::Object {
-        return Err(media_types_error());
+        return Err(call.cluster.options.encodings.not_acceptable());
     }
     let options = WriteOptions::of(call, "CreateOptions")?;
     let (mut review, _) = decode::object(&call.resource, &call.content_type, &call.body)?;
@@ -52,7 +52,7 @@ pub(crate) fn review(call: &Call) -> Result<Response<Body>, ApiError> {
         _ => return Err(ApiError::method_not_allowed()),
     };
     review["status"] = status;
-    Ok(reply::json(201, &review))
+    Ok(call.value(201, &review))
 }
 
 fn allowed(call: &Call, user: &User, spec: &Value) -> Result<bool, ApiError> {

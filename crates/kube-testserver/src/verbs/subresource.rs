@@ -25,7 +25,7 @@ pub(crate) async fn dispatch(call: &Call) -> Result<Response<Body>, ApiError> {
         ("token", Verb::Create) => token(call).await,
         ("finalize", Verb::Update) => finalize(call),
         ("approval" | "ephemeralcontainers" | "resize", Verb::Get) => {
-            Ok(object_reply(call, 200, &*find(call).await?))
+            object_reply(call, 200, &*find(call).await?)
         }
         // These write parts of the object that nothing else here protects.
         ("approval", Verb::Update) => update_part(call, Endpoint::Status),
@@ -58,7 +58,7 @@ fn no_kubelet() -> ApiError {
 async fn scale(call: &Call) -> Result<Response<Body>, ApiError> {
     if call.verb == Verb::Get {
         let object = live_object(&call.resource, &*find(call).await?);
-        return Ok(reply::json(200, &scale_of(call, &object)?));
+        return Ok(call.value(200, &scale_of(call, &object)?));
     }
     let mut options =
         WriteOptions::of(call, if call.verb == Verb::Update { "UpdateOptions" } else { "PatchOptions" })?;
@@ -115,7 +115,7 @@ async fn scale(call: &Call) -> Result<Response<Body>, ApiError> {
             Ok(Change::from(object))
         })?;
     let object = live_object(&call.resource, &updated.object);
-    Ok(reply::json(200, &scale_of(call, &object)?))
+    Ok(call.value(200, &scale_of(call, &object)?))
 }
 
 fn scale_of(call: &Call, object: &Value) -> Result<Value, ApiError> {
@@ -190,7 +190,7 @@ fn bind(call: &Call) -> Result<Response<Body>, ApiError> {
         // Nobody owns what a scheduler decides.
         Ok(Change { object: pod, owned: true })
     })?;
-    Ok(done(201))
+    Ok(done(call, 201))
 }
 
 /// Deletes a pod on behalf of somebody who drains its node.
@@ -205,7 +205,7 @@ fn evict(call: &Call) -> Result<Response<Body>, ApiError> {
     let options = DeleteOptions { grace_period_seconds, dry_run, ..DeleteOptions::default() };
     let deleted = delete_object(&call.cluster, &call.resource, &call.namespace, &call.name, &options)?;
     let (Deleted::Gone(_) | Deleted::Pending(_)) = deleted;
-    Ok(done(201))
+    Ok(done(call, 201))
 }
 
 /// A token for a service account, which the server accepts from then on.
@@ -235,7 +235,7 @@ async fn token(call: &Call) -> Result<Response<Body>, ApiError> {
             "expirationTimestamp": timestamp_text(expires.unwrap_or(jiff::Timestamp::MAX)),
         },
     });
-    Ok(reply::json(201, &answer))
+    Ok(call.value(201, &answer))
 }
 
 /// Replaces the finalizers in a namespace's spec; the last one lets it go.
@@ -249,7 +249,7 @@ fn update_part(call: &Call, endpoint: Endpoint) -> Result<Response<Body>, ApiErr
     let (object, document) = decode::object(&call.resource, &call.content_type, &call.body)?;
     options.document = Some(document);
     let updated = put(&call.cluster, &call.resource, &call.namespace, &call.name, &object, &options)?;
-    Ok(object_reply(call, 200, &updated.object))
+    object_reply(call, 200, &updated.object)
 }
 
 fn patch_part(call: &Call, endpoint: Endpoint) -> Result<Response<Body>, ApiError> {
@@ -260,11 +260,11 @@ fn patch_part(call: &Call, endpoint: Endpoint) -> Result<Response<Body>, ApiErro
         update_object(&call.cluster, &call.resource, &call.namespace, &call.name, &options, |live| {
             patched(&call.resource, kind, &call.body, live).map(Change::from)
         })?;
-    Ok(object_reply(call, 200, &updated.object))
+    object_reply(call, 200, &updated.object)
 }
 
-fn done(code: u16) -> Response<Body> {
-    reply::json(
+fn done(call: &Call, code: u16) -> Response<Body> {
+    call.value(
         code,
         &json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": code}),
     )

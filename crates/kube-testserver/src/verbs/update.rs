@@ -50,7 +50,7 @@ pub(crate) fn update(call: &Call) -> Result<Response<Body>, ApiError> {
     check_name(&call.name, &object)?;
     let updated = put(&call.cluster, &call.resource, &call.namespace, &call.name, &object, &options)?;
     let code = if updated.created { 201 } else { 200 };
-    Ok(with_warnings(object_reply(call, code, &updated.object), &updated.warnings))
+    Ok(with_warnings(object_reply(call, code, &updated.object)?, &updated.warnings))
 }
 
 /// Replaces an object by another, which may name the version it replaces.

@@ -83,7 +83,7 @@ pub(crate) async fn watch(call: Call) -> Result<Response<Body>, ApiError> {
             let page = cluster.store.page(table, &PageQuery { at: stale, ..query });
             // A past that is forgotten cannot be shown.
             let page = page.or_else(|_| cluster.store.page(table, &query));
-            let page = page.map_err(|old| too_old(0, old.oldest))?;
+            let page = page.map_err(|old| too_old(&cluster, 0, old.oldest))?;
             slot.position.store(page.version, Ordering::Relaxed);
             Some(page)
         }
@@ -96,8 +96,9 @@ pub(crate) async fn watch(call: Call) -> Result<Response<Body>, ApiError> {
     let mut faults = call.plan.stream.clone();
     // Taken from the back, earliest last.
     faults.sort_by_key(|fault| std::cmp::Reverse(fault.after_events()));
+    let stream_type = call.encoding.stream_type();
     let watch = Watch {
-        view: View::new(&call.resource, call.form, &call.query, cluster.clock.now()),
+        view: call.view(),
         namespace: call.namespace,
         selector,
         table,
@@ -120,7 +121,7 @@ pub(crate) async fn watch(call: Call) -> Result<Response<Body>, ApiError> {
         let chunk = watch.next_chunk().await?;
         Some((chunk, watch))
     });
-    Ok(reply::with_type(200, "application/json", Body::stream(chunks)))
+    Ok(reply::with_type(200, stream_type, Body::stream(chunks)))
 }
 
 /// Where a watch begins.
@@ -131,9 +132,13 @@ enum Start {
     WithObjects,
 }
 
-/// The error of a watch from a version that the history no longer has.
-fn too_old(asked: u64, oldest: u64) -> ApiError {
-    ApiError::expired(format!("too old resource version: {asked} ({oldest})"))
+/// The error of a watch from a version that the history no longer has: in the words of the watch cache, or of etcd.
+fn too_old(cluster: &Cluster, asked: u64, oldest: u64) -> ApiError {
+    if cluster.options.watch_cache {
+        ApiError::expired(format!("too old resource version: {asked} ({oldest})"))
+    } else {
+        ApiError::expired("The resourceVersion for the provided watch is too old.")
+    }
 }
 
 struct Watch {
@@ -199,7 +204,7 @@ impl Watch {
     }
 
     fn take_initial(&mut self, out: &mut Vec<u8>) {
-        while out.len() < CHUNK_BYTES && self.due_fault().is_none() {
+        while out.len() < CHUNK_BYTES && !self.done && self.due_fault().is_none() {
             let Some(object) = self.initial.as_mut().and_then(Iterator::next) else {
                 self.initial = None;
                 if let Some(version) = self.initial_end.take() {
@@ -207,7 +212,7 @@ impl Watch {
                 }
                 return;
             };
-            self.write_event("ADDED", &object, out);
+            self.write_event("ADDED", &object, Shared::No, out);
         }
     }
 
@@ -216,7 +221,8 @@ impl Watch {
         let batch = match self.cluster.store.changes_for(self.table, &self.slot, BATCH) {
             Ok(batch) => batch,
             Err(old) => {
-                write_error(&too_old(self.slot.position.load(Ordering::Relaxed), old.oldest), out);
+                let position = self.slot.position.load(Ordering::Relaxed);
+                self.view.write_error(&too_old(&self.cluster, position, old.oldest), out);
                 self.done = true;
                 return true;
             }
@@ -224,7 +230,7 @@ impl Watch {
         for change in &batch.changes {
             self.write_change(change, out);
             self.slot.position.fetch_max(change.version, Ordering::Relaxed);
-            if self.due_fault().is_some() || out.len() >= CHUNK_BYTES {
+            if self.done || self.due_fault().is_some() || out.len() >= CHUNK_BYTES {
                 return false;
             }
         }
@@ -274,70 +280,59 @@ impl Watch {
         let is = change.kind != ChangeKind::Deleted && self.selector.matches(&change.new);
         match (was, is) {
             (false, false) => {}
-            (false, true) => self.write_event("ADDED", &change.new, out),
-            (true, true) => self.write_event("MODIFIED", &change.new, out),
+            (false, true) => self.write_event("ADDED", &change.new, Shared::Yes, out),
+            (true, true) => self.write_event("MODIFIED", &change.new, Shared::Yes, out),
             (true, false) if change.kind == ChangeKind::Deleted => {
-                self.write_event("DELETED", &change.new, out);
+                self.write_event("DELETED", &change.new, Shared::Yes, out);
             }
             (true, false) => {
                 // It left the selector: for this watch it is gone, in its last matching state.
                 if let Some(old) = &change.old {
-                    self.write_event("DELETED", &old.at_version(change.version), out);
+                    self.write_event("DELETED", &old.at_version(change.version), Shared::No, out);
                 }
             }
         }
     }
 
-    fn write_event(&mut self, kind: &str, object: &Stored, out: &mut Vec<u8>) {
+    fn write_event(&mut self, kind: &str, object: &Stored, shared: Shared, out: &mut Vec<u8>) {
         self.events += 1;
         self.view.set_time(self.cluster.clock.now());
-        open_event(kind, out);
-        self.view.write_object(object, out);
-        self.view.columns_were_sent();
-        out.extend_from_slice(b"}\n");
+        let written = match shared {
+            Shared::No => self.view.write_event(kind, object, out),
+            Shared::Yes => self.view.write_shared_event(kind, object, &self.cluster.recent, out),
+        };
+        if let Err(error) = written {
+            self.view.write_error(&error, out);
+            self.done = true;
+        }
     }
 
     fn write_bookmark(&mut self, version: u64, initial_events_end: bool, out: &mut Vec<u8>) {
-        open_event("BOOKMARK", out);
         self.view.write_bookmark(version, initial_events_end, out);
-        self.view.columns_were_sent();
         self.told = self.told.max(version);
-        out.extend_from_slice(b"}\n");
     }
 
     fn strike(&mut self, fault: StreamFault, out: &mut Vec<u8>) {
         match fault {
             StreamFault::Error { code, .. } => {
-                write_error(&error_for(code), out);
+                self.view.write_error(&error_for(code), out);
                 self.done = true;
             }
             StreamFault::Truncated { .. } => {
-                open_event("ADDED", out);
-                out.extend_from_slice(b"{\"metadata\":{\"name\":\"trunc");
+                self.view.write_half_event(out);
                 self.done = true;
             }
-            StreamFault::Garbage { .. } => out.extend_from_slice(b"\x00\xff this is not an event {]\n"),
+            StreamFault::Garbage { .. } => self.view.write_garbage(out),
             StreamFault::Oversized { bytes, .. } => {
-                // A bookmark is the one event that changes nothing, whatever its size.
-                let version = self.slot.position.load(Ordering::Relaxed);
-                out.extend_from_slice(b"{\"type\":\"BOOKMARK\",\"padding\":\"");
-                out.resize(out.len() + bytes, b'x');
-                out.extend_from_slice(b"\",\"object\":");
-                self.view.write_bookmark(version, false, out);
-                out.extend_from_slice(b"}\n");
+                self.view.write_large_event(self.slot.position.load(Ordering::Relaxed), bytes, out);
             }
         }
     }
 }
 
-fn open_event(kind: &str, out: &mut Vec<u8>) {
-    out.extend_from_slice(b"{\"type\":\"");
-    out.extend_from_slice(kind.as_bytes());
-    out.extend_from_slice(b"\",\"object\":");
-}
-
-fn write_error(error: &ApiError, out: &mut Vec<u8>) {
-    open_event("ERROR", out);
-    out.extend_from_slice(error.to_status().to_string().as_bytes());
-    out.extend_from_slice(b"}\n");
+/// Whether other watches send the same object.
+#[derive(Clone, Copy)]
+enum Shared {
+    No,
+    Yes,
 }

@@ -7,7 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::Method;
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube_client::api::{Api, PostParams, WatchParams};
+use kube_client::api::{Api, Patch, PatchParams, PostParams, WatchParams};
 use kube_testserver::{Fault, SeedError, TestServer};
 use serde_json::{Value, json};
 
@@ -195,4 +195,53 @@ async fn a_fault_finds_its_resource_by_any_of_its_names() {
     }
     server.inject(Fault::too_many_requests(Duration::MAX).resource("deploy.apps").times(1));
     assert_eq!(get(&client, "/apis/apps/v1/deployments").await.code, 429);
+}
+
+#[tokio::test]
+async fn a_strategic_patch_with_a_value_of_another_type_says_what_it_is_not() {
+    let (_server, client) = start_with_client().await;
+    let configs = config_maps(&client);
+    configs.create(&PostParams::default(), &config_map("a", "1")).await.unwrap();
+    for (patch, why) in [
+        (json!({"data": 5}), "cannot restore map from int64"),
+        (json!({"data": "x"}), "cannot restore map from string"),
+        (json!({"metadata": {"finalizers": 5}}), "cannot restore slice from int64"),
+    ] {
+        let refused = configs.patch("a", &PatchParams::default(), &Patch::Strategic(patch)).await;
+        let refused = refused.unwrap_err().to_string();
+        assert!(refused.contains(why), "{refused}");
+    }
+}
+
+#[tokio::test]
+async fn deleting_a_page_says_where_the_next_one_begins() {
+    let (server, client) = start_with_client().await;
+    for name in ["a", "b", "c"] {
+        server.put(&config_map(name, "1")).unwrap();
+    }
+    let path = "/api/v1/namespaces/default/configmaps";
+    let options = json!({});
+    let first = send_json(&client, Method::DELETE, &format!("{path}?limit=1"), &options).await.json();
+    assert_eq!(first["items"].as_array().map(Vec::len), Some(1));
+    assert_eq!(first["metadata"]["remainingItemCount"], 2);
+    let token = first["metadata"]["continue"].as_str().unwrap();
+    let rest = send_json(&client, Method::DELETE, &format!("{path}?continue={token}"), &options).await.json();
+    assert_eq!(rest["items"].as_array().map(Vec::len), Some(2));
+    assert!(server.objects("v1/ConfigMap").unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_server_without_a_cache_says_of_forgotten_versions_what_etcd_says() {
+    for (cache, said) in [
+        (true, "too old resource version: 1 ("),
+        (false, "The resourceVersion for the provided watch is too old."),
+    ] {
+        let server = TestServer::builder().watch_cache(cache).start().await.unwrap();
+        let configs = config_maps(&server.client().unwrap());
+        create_all(&configs, &["a", "b"]).await;
+        server.compact();
+        let mut watch = Follower::open(&configs, &WatchParams::default(), "1").await;
+        let error = watch.error().await;
+        assert!(error.message.starts_with(said), "{}", error.message);
+    }
 }

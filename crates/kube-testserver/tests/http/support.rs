@@ -13,6 +13,10 @@ use kube_client::client::Body;
 use kube_client::core::Status;
 use kube_client::{Client, Resource, ResourceExt};
 use kube_testserver::TestServer;
+use kube_wire::{
+    DecodeOptions, Event, Limits, ProtoEnvelope, ProtoFrames, ProtoMessage, WireError, decode_event_proto,
+    decode_object_proto, encode_object_proto,
+};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -121,6 +125,13 @@ impl Answer {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.text()))
     }
 
+    /// The object of an answer in protobuf.
+    #[track_caller]
+    pub(crate) fn protobuf(&self) -> Value {
+        assert_eq!(self.header("content-type"), PROTOBUF, "{}", self.text());
+        from_protobuf(&self.body)
+    }
+
     pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
@@ -128,6 +139,32 @@ impl Answer {
     pub(crate) fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", |value| value.to_str().expect("text"))
     }
+}
+
+/// The media type of Kubernetes' protobuf.
+pub(crate) const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
+
+/// An object in its envelope, as JSON with its type.
+#[track_caller]
+pub(crate) fn from_protobuf(bytes: &[u8]) -> Value {
+    let envelope = ProtoEnvelope::read(bytes).unwrap_or_else(|error| panic!("{error}: {bytes:?}"));
+    let version = if envelope.api_version.is_empty() { "v1" } else { envelope.api_version };
+    let (group, version) = version.split_once('/').unwrap_or(("", version));
+    let kind = ProtoMessage::of(group, version, envelope.kind).expect("a known kind");
+    let options = DecodeOptions::default().keep_managed_fields(true);
+    let mut value: Value = decode_object_proto(envelope.object, kind, options).expect("a valid object");
+    value["apiVersion"] = json!(envelope.api_version);
+    value["kind"] = json!(envelope.kind);
+    value
+}
+
+/// An object that says what it is, in its envelope.
+pub(crate) fn to_protobuf(object: &Value) -> Vec<u8> {
+    let (api_version, kind) = (object["apiVersion"].as_str().unwrap(), object["kind"].as_str().unwrap());
+    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+    let message = ProtoMessage::of(group, version, kind).expect("a known kind");
+    let object = encode_object_proto(object, message).expect("a valid object");
+    ProtoEnvelope { api_version, kind, object: &object }.to_bytes()
 }
 
 /// A request with headers and no body.
@@ -326,5 +363,64 @@ impl Lines {
                 None => return (self.buffer, false),
             }
         }
+    }
+}
+
+/// A watch in protobuf, frame by frame.
+pub(crate) struct Frames {
+    body: Body,
+    frames: ProtoFrames,
+    kind: ProtoMessage,
+}
+
+impl Frames {
+    /// Opens a watch that is answered in protobuf, whose objects are config maps or, if so asked, metadata.
+    pub(crate) async fn open(client: &Client, path: &str, accept: &str) -> Self {
+        let response = client.send(get_with(path, &[("accept", accept)])).await.expect("an answer");
+        assert_eq!(response.status(), 200);
+        assert_eq!(response.headers()["content-type"], "application/vnd.kubernetes.protobuf;stream=watch");
+        let kind = match accept.contains("as=PartialObjectMetadata") {
+            true => ProtoMessage::of("meta.k8s.io", "v1", "PartialObjectMetadata"),
+            false => ProtoMessage::of("", "v1", "ConfigMap"),
+        };
+        let frames = ProtoFrames::new(Limits::default());
+        Self { body: response.into_body(), frames, kind: kind.expect("a known kind") }
+    }
+
+    /// The next frame; none at the end of the stream, whatever is left then.
+    pub(crate) async fn frame(&mut self) -> Result<Option<Vec<u8>>, WireError> {
+        loop {
+            if let Some(frame) = self.frames.next_frame()? {
+                return Ok(Some(frame.to_vec()));
+            }
+            match within_a_day(self.body.frame()).await {
+                Some(frame) => {
+                    self.frames.push(frame.expect("data, not an end").data_ref().expect("data"))?;
+                }
+                None => return Ok(None),
+            }
+        }
+    }
+
+    /// The next event, which must be there.
+    pub(crate) async fn event(&mut self) -> Event<Value> {
+        let frame = self.frame().await.expect("a frame").expect("an event, not the end");
+        let options = DecodeOptions::default().keep_managed_fields(true);
+        decode_event_proto(&frame, self.kind, options).expect("an event")
+    }
+
+    /// The next event, which must be about an object: its type and the object.
+    pub(crate) async fn change(&mut self) -> (&'static str, Value) {
+        match self.event().await {
+            Event::Added(object) => ("ADDED", object),
+            Event::Modified(object) => ("MODIFIED", object),
+            Event::Deleted(object) => ("DELETED", object),
+            other => panic!("neither ADDED nor MODIFIED nor DELETED: {other:?}"),
+        }
+    }
+
+    /// How many bytes have come of a frame that is not whole.
+    pub(crate) fn pending(&self) -> usize {
+        self.frames.pending()
     }
 }

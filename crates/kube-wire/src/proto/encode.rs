@@ -49,9 +49,25 @@ impl std::error::Error for EncodeError {}
 /// # Ok::<(), kube_wire::EncodeError>(())
 /// ```
 pub fn encode_object_proto(object: &Value, message: ProtoMessage) -> Result<Vec<u8>, EncodeError> {
+    encode(object, message, Unknown::Refused)
+}
+
+/// Encodes one object as [`encode_object_proto`] does, but leaves out fields that the kind does not have.
+pub fn encode_known_proto(object: &Value, message: ProtoMessage) -> Result<Vec<u8>, EncodeError> {
+    encode(object, message, Unknown::LeftOut)
+}
+
+/// What becomes of fields that a kind does not have.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Unknown {
+    Refused,
+    LeftOut,
+}
+
+fn encode(object: &Value, message: ProtoMessage, unknown: Unknown) -> Result<Vec<u8>, EncodeError> {
     let table = Table::get();
     let mut out = Vec::new();
-    let mut encoder = Encoder { table, depth: 0 };
+    let mut encoder = Encoder { table, unknown, depth: 0 };
     let known = table.fields(message.message());
     object_of(object)
         .and_then(|object| encoder.message(object, known, &mut out))
@@ -65,6 +81,7 @@ const TYPES: [&str; 2] = ["apiVersion", "kind"];
 
 struct Encoder {
     table: &'static Table,
+    unknown: Unknown,
     depth: u32,
 }
 
@@ -82,7 +99,7 @@ impl Encoder {
         self.depth += 1;
         let written = self.fields(object, known, out)?;
         self.depth -= 1;
-        if written == object.len() {
+        if written == object.len() || self.unknown == Unknown::LeftOut {
             return Ok(());
         }
         match object.keys().find(|name| !self.knows(known, name) && !TYPES.contains(&name.as_str())) {
@@ -394,6 +411,15 @@ mod tests {
         }
         let secret = json!({"data": {"a": "not base64!"}});
         assert!(encode("", "v1", "Secret", &secret).unwrap_err().starts_with("data.a: "));
+    }
+
+    #[test]
+    fn what_a_kind_does_not_have_can_be_left_out() {
+        let known = json!({"metadata": {"name": "a"}, "data": {"k": "v"}});
+        let more = json!({"metadata": {"name": "a", "colour": "red"}, "data": {"k": "v"}, "spek": {}});
+        let message = ProtoMessage::of("", "v1", "ConfigMap").unwrap();
+        assert_eq!(encode_known_proto(&more, message), encode_object_proto(&known, message));
+        assert!(encode_known_proto(&json!({"data": 5}), message).is_err(), "what is wrong stays wrong");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What is around an object when it travels: four bytes, and a message that says what it carries.
 
 use super::error::ProtoError;
-use super::wire::{Reader, put_bytes};
+use super::wire::{Reader, field_len, put_bytes, put_head};
 use crate::object::DecodeError;
 
 /// What every Kubernetes protobuf body starts with.
@@ -12,6 +12,10 @@ pub(super) const TYPE: u32 = 1;
 pub(super) const RAW: u32 = 2;
 pub(super) const CONTENT_ENCODING: u32 = 3;
 const CONTENT_TYPE: u32 = 4;
+
+/// The numbers of the fields that say what the object is.
+const API_VERSION: u32 = 1;
+const KIND: u32 = 2;
 
 /// The envelope of an object: what it is, and the bytes of its message.
 ///
@@ -54,11 +58,22 @@ impl<'a> ProtoEnvelope<'a> {
 
     /// Puts an object into its envelope.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(self.object.len() + self.kind.len() + self.api_version.len() + 32);
-        self.write_head(&mut out);
-        put_bytes(RAW, self.object, &mut out);
-        Self::write_tail(&mut out);
+        let mut out = Vec::with_capacity(self.len());
+        self.write(&mut out);
         out
+    }
+
+    /// How many bytes it has with its object.
+    pub(super) fn len(&self) -> usize {
+        let tail = field_len(CONTENT_ENCODING, 0) + field_len(CONTENT_TYPE, 0);
+        MAGIC.len() + field_len(TYPE, self.type_len()) + field_len(RAW, self.object.len()) + tail
+    }
+
+    /// Appends the envelope and its object.
+    pub(super) fn write(&self, out: &mut Vec<u8>) {
+        self.write_head(self.object.len(), out);
+        out.extend_from_slice(self.object);
+        Self::write_tail(out);
     }
 
     fn read_body(body: &'a [u8]) -> Result<Self, ProtoError> {
@@ -81,27 +96,31 @@ impl<'a> ProtoEnvelope<'a> {
         let mut reader = Reader::new(bytes);
         while let Some((tag, raw)) = reader.field()? {
             match tag.number() {
-                1 => self.api_version = raw.text_of(tag, "apiVersion")?,
-                2 => self.kind = raw.text_of(tag, "kind")?,
+                API_VERSION => self.api_version = raw.text_of(tag, "apiVersion")?,
+                KIND => self.kind = raw.text_of(tag, "kind")?,
                 _ => {}
             }
         }
         Ok(())
     }
 
-    /// Writes what is before the object.
-    fn write_head(&self, out: &mut Vec<u8>) {
+    /// Writes what is before an object of this length.
+    pub(super) fn write_head(&self, object_len: usize, out: &mut Vec<u8>) {
         out.extend_from_slice(MAGIC);
-        let mut types = Vec::with_capacity(self.api_version.len() + self.kind.len() + 8);
-        put_bytes(1, self.api_version.as_bytes(), &mut types);
-        put_bytes(2, self.kind.as_bytes(), &mut types);
-        put_bytes(TYPE, &types, out);
+        put_head(TYPE, self.type_len(), out);
+        put_bytes(API_VERSION, self.api_version.as_bytes(), out);
+        put_bytes(KIND, self.kind.as_bytes(), out);
+        put_head(RAW, object_len, out);
     }
 
     /// Writes what is behind the object.
-    fn write_tail(out: &mut Vec<u8>) {
+    pub(super) fn write_tail(out: &mut Vec<u8>) {
         put_bytes(CONTENT_ENCODING, b"", out);
         put_bytes(CONTENT_TYPE, b"", out);
+    }
+
+    fn type_len(&self) -> usize {
+        field_len(API_VERSION, self.api_version.len()) + field_len(KIND, self.kind.len())
     }
 }
 

@@ -27,8 +27,9 @@ mod table;
 mod time;
 mod value;
 mod wire;
+mod write;
 
-pub use encode::{EncodeError, encode_object_proto};
+pub use encode::{EncodeError, encode_known_proto, encode_object_proto};
 pub use envelope::ProtoEnvelope;
 pub use event::{decode_event_proto, split_event_proto};
 pub use frames::ProtoFrames;
@@ -36,6 +37,7 @@ pub use items::ProtoListItems;
 pub use meta::{ProtoMetadata, peek_key_proto, strip_managed_fields_proto};
 pub use object::decode_object_proto;
 pub use table::ProtoMessage;
+pub use write::{ProtoListWriter, encode_event_proto};
 
 /// How deep messages may nest. A deep CustomResourceDefinition has three messages for each level of its schema;
 /// nothing else comes near.

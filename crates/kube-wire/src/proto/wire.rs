@@ -227,9 +227,24 @@ pub(crate) fn put_varint(mut value: u64, out: &mut Vec<u8>) {
 
 /// Appends a field that has a length.
 pub(crate) fn put_bytes(number: u32, bytes: &[u8], out: &mut Vec<u8>) {
-    put_varint(Tag::new(number, BYTES).bits(), out);
-    put_varint(bytes.len() as u64, out);
+    put_head(number, bytes.len(), out);
     out.extend_from_slice(bytes);
+}
+
+/// Appends what is before the bytes of a field that has a length.
+pub(crate) fn put_head(number: u32, length: usize, out: &mut Vec<u8>) {
+    put_varint(Tag::new(number, BYTES).bits(), out);
+    put_varint(length as u64, out);
+}
+
+/// How many bytes a field takes whose value has this length.
+pub(crate) fn field_len(number: u32, length: usize) -> usize {
+    varint_len(Tag::new(number, BYTES).bits()) + varint_len(length as u64) + length
+}
+
+fn varint_len(value: u64) -> usize {
+    // Seven bits in each byte; zero takes one.
+    (value | 1).ilog2() as usize / 7 + 1
 }
 
 #[cfg(test)]
@@ -246,6 +261,17 @@ mod tests {
             found.push((tag.number(), tag.wire(), raw.number, raw.bytes));
         }
         Ok(found)
+    }
+
+    #[test]
+    fn lengths_are_known_before_they_are_written() {
+        for bits in 0..64 {
+            for value in [1_u64 << bits, (1 << bits) - 1, u64::MAX] {
+                let mut out = Vec::new();
+                put_varint(value, &mut out);
+                assert_eq!(varint_len(value), out.len(), "{value}");
+            }
+        }
     }
 
     #[test]

@@ -8,51 +8,8 @@ use kube_wire::{
 };
 use serde_json::Value;
 
+use crate::random::Random;
 use crate::samples::{self, Sample};
-
-/// A generator of numbers that are the same in every run.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit.max(1) as u64) as usize
-    }
-
-    /// Changes, cuts, doubles or replaces some bytes.
-    fn mutate(&mut self, bytes: &[u8]) -> Vec<u8> {
-        let mut bytes = bytes.to_vec();
-        for _ in 0..=self.below(4) {
-            if bytes.is_empty() {
-                break;
-            }
-            let at = self.below(bytes.len());
-            match self.below(6) {
-                0 => bytes[at] ^= 1 << self.below(8),
-                1 => bytes[at] = [0, 1, 0x7f, 0x80, 0xff][self.below(5)],
-                2 => bytes.truncate(at),
-                3 => bytes.insert(at, self.next() as u8),
-                4 => {
-                    let end = (at + self.below(40)).min(bytes.len());
-                    let piece = bytes[at..end].to_vec();
-                    bytes.splice(at..at, piece);
-                }
-                _ => {
-                    let end = (at + 10).min(bytes.len());
-                    bytes[at..end].fill(0xff);
-                }
-            }
-        }
-        bytes
-    }
-}
 
 fn decode_everything(sample: &Sample, bytes: &[u8]) {
     let options = DecodeOptions::default().keep_managed_fields(true);

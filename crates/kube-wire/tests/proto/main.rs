@@ -8,6 +8,9 @@
 mod hostile;
 mod kinds;
 mod odd;
+#[path = "../support/random.rs"]
+mod random;
+#[path = "../support/samples.rs"]
 mod samples;
 
 use kube_wire::{

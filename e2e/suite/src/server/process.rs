@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-use kube_informer_e2e_locate::Sources;
+use kube_informer_e2e_locate::{Program, Sources};
 use serde::Deserialize;
 use tokio::sync::oneshot;
 
@@ -161,7 +161,7 @@ impl Drop for Process {
 pub(crate) fn binary() -> Result<PathBuf, ServerError> {
     match std::env::var_os(PROGRAM_VARIABLE) {
         Some(program) if !program.is_empty() => Ok(program.into()),
-        _ => Ok(Sources::read()?.built()?),
+        _ => Ok(Sources::read(Program::ApiServer)?.built()?),
     }
 }
 

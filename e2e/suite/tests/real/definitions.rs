@@ -13,7 +13,22 @@ use crate::{PATIENCE, quick, shared, synced, trouble, until};
 
 const DEFINITION: &str = "widgets.e2e.example.com";
 
-async fn install(client: &Client) {
+/// Installs the definition with these versions; the last is the one that is stored.
+async fn install(client: &Client, versions: &[&str]) {
+    let versions: Vec<_> = versions
+        .iter()
+        .map(|name| {
+            json!({
+                "name": name,
+                "served": true,
+                "storage": Some(name) == versions.last(),
+                "schema": { "openAPIV3Schema": {
+                    "type": "object",
+                    "properties": { "spec": { "type": "object", "properties": { "size": { "type": "integer" } } } },
+                } },
+            })
+        })
+        .collect();
     let definition: CustomResourceDefinition = serde_json::from_value(json!({
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -22,15 +37,7 @@ async fn install(client: &Client) {
             "group": "e2e.example.com",
             "scope": "Namespaced",
             "names": { "plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList" },
-            "versions": [{
-                "name": "v1",
-                "served": true,
-                "storage": true,
-                "schema": { "openAPIV3Schema": {
-                    "type": "object",
-                    "properties": { "spec": { "type": "object", "properties": { "size": { "type": "integer" } } } },
-                } },
-            }],
+            "versions": versions,
         },
     }))
     .unwrap();
@@ -62,7 +69,7 @@ async fn create(widgets: &Api<DynamicObject>, kind: &ApiResource, size: u32) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_definition_that_is_deleted_and_installed_again_is_followed_again() {
+async fn a_definition_that_is_deleted_and_installed_again_with_another_version_is_followed_again() {
     if skip() {
         return;
     }
@@ -74,7 +81,7 @@ async fn a_definition_that_is_deleted_and_installed_again_is_followed_again() {
     informer.start();
     until(&informer, "there is no such kind", |status| trouble(status) == Some(404)).await;
 
-    install(&client).await;
+    install(&client, &["v1"]).await;
     synced(&informer).await;
     create(&widgets, &kind, 1).await;
     until(&informer, "the object is there", |status| status.objects == 1).await;
@@ -84,8 +91,11 @@ async fn a_definition_that_is_deleted_and_installed_again_is_followed_again() {
     until(&informer, "the object went with its kind", |status| status.objects == 0).await;
     until(&informer, "there is no such kind any more", |status| trouble(status) == Some(404)).await;
 
-    install(&client).await;
-    create(&widgets, &kind, 2).await;
+    // It comes back with another version, in which its objects are stored and written.
+    install(&client, &["v1", "v2"]).await;
+    let newer = ApiResource::from_gvk(&GroupVersionKind::gvk("e2e.example.com", "v2", "Widget"));
+    let widgets: Api<DynamicObject> = Api::default_namespaced_with(client.clone(), &newer);
+    create(&widgets, &newer, 2).await;
     until(&informer, "the new object is there", |status| status.objects == 1).await;
     let widget = informer.store().get("default", "w").unwrap();
     assert_eq!(widget.data["spec"]["size"], 2);

@@ -33,7 +33,7 @@ const OBJECTS: [&str; 6] = [
         "metrics":[{"type":"Resource","resource":{"name":"cpu","target":{"type":"Utilization","averageUtilization":50}}}]}}"#,
 ];
 
-async fn seed(client: &Client, resources: &Resources) {
+pub(crate) async fn seed(client: &Client, resources: &Resources) {
     for text in OBJECTS {
         let object: DynamicObject = serde_json::from_str(text).unwrap();
         let kind = object.types.as_ref().unwrap().kind.clone();

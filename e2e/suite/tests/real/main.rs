@@ -5,13 +5,17 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod access;
+mod caching;
 mod controllers;
 mod definitions;
 mod encodings;
 mod following;
 mod harness;
 mod load;
+mod negotiation;
 mod outages;
+mod overload;
+mod tokens;
 
 use std::collections::BTreeMap;
 use std::time::Duration;

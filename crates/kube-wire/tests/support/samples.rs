@@ -47,7 +47,7 @@ impl fmt::Display for Sample {
 
 /// Those that are part of the repository.
 pub(crate) fn checked_in() -> Vec<Sample> {
-    unpack(include_bytes!("samples.gz"), "samples.gz")
+    unpack(include_bytes!("../proto/samples.gz"), "samples.gz")
 }
 
 /// Those that `cargo xtask test` has just made with Go, if it says where.
@@ -56,11 +56,21 @@ pub(crate) fn fresh() -> Vec<Sample> {
     unpack(&std::fs::read(&path).unwrap(), &path.to_string_lossy())
 }
 
-/// The golden files of the Kubernetes API module, if it is in Go's module cache. It has those of older versions too.
+/// The golden files of the Kubernetes API module: where `cargo xtask test` says that it is, or where it is in Go's module
+/// cache, if it is there. It has those of older versions too.
 pub(crate) fn golden() -> Vec<Sample> {
+    if let Some(module) = std::env::var_os("KUBE_WIRE_GOLDEN") {
+        let samples = golden_of(Path::new(&module));
+        assert!(samples.len() > 500, "{} golden pairs in {module:?}", samples.len());
+        return samples;
+    }
     let Some(cache) = module_cache() else { return Vec::new() };
     let modules = entries(&cache.join("k8s.io"));
-    let Some(module) = modules.iter().rfind(|path| name(path).starts_with(MODULE)) else { return Vec::new() };
+    let module = modules.iter().rfind(|path| name(path).starts_with(MODULE));
+    module.map(|module| golden_of(module)).unwrap_or_default()
+}
+
+fn golden_of(module: &Path) -> Vec<Sample> {
     let mut samples = Vec::new();
     for version in entries(&module.join("testdata")) {
         let is_latest = name(&version) == "HEAD";

@@ -1,0 +1,196 @@
+//! What is done with bytes that nobody thought of. The fuzz targets call these functions, and so do the smoke tests of
+//! kube-wire.
+//!
+//! Nothing may panic, and what can be done in two ways must come to the same.
+
+use k8s_openapi::api::core::v1::Pod;
+use kube_wire::{
+    DecodeOptions, Encoding, Event, Limits, ProtoEnvelope, ProtoMessage, WireError, encode_known_proto,
+};
+use serde_json::Value;
+
+/// One object in JSON.
+pub fn json_object(data: &[u8]) {
+    object(Encoding::Json, data);
+}
+
+/// One object in protobuf; the first two bytes choose its kind.
+pub fn proto_object(data: &[u8]) {
+    let Some((choice, object_bytes)) = data.split_first_chunk::<2>() else { return };
+    let kinds: Vec<ProtoMessage> = ProtoMessage::all().collect();
+    let kind = kinds[usize::from(u16::from_be_bytes(*choice)) % kinds.len()];
+    object(Encoding::Protobuf(kind), object_bytes);
+    let _ = ProtoEnvelope::read(object_bytes);
+}
+
+/// A list in JSON; the first byte says in which pieces it comes.
+pub fn json_list(data: &[u8]) {
+    list(Encoding::Json, data);
+}
+
+/// A list in protobuf; the first byte says in which pieces it comes.
+pub fn proto_list(data: &[u8]) {
+    list(Encoding::best_for("", "v1", "Pod"), data);
+}
+
+/// A watch in JSON; the first byte says in which pieces it comes.
+pub fn json_watch(data: &[u8]) {
+    watch(Encoding::Json, data);
+}
+
+/// A watch in protobuf; the first byte says in which pieces it comes.
+pub fn proto_watch(data: &[u8]) {
+    watch(Encoding::best_for("", "v1", "Pod"), data);
+}
+
+/// Without managed fields.
+fn lean() -> DecodeOptions {
+    DecodeOptions::default()
+}
+
+/// With everything.
+fn whole() -> DecodeOptions {
+    DecodeOptions::default().keep_managed_fields(true)
+}
+
+/// Limits that bytes of a few kilobytes can break.
+fn limits() -> Limits {
+    let mut limits = Limits::default();
+    (limits.frame_bytes, limits.item_bytes, limits.list_head_bytes) = (16 << 10, 16 << 10, 4 << 10);
+    limits.list_bytes = 256 << 10;
+    limits.depth = 32;
+    limits
+}
+
+fn object(encoding: Encoding, bytes: &[u8]) {
+    let without: Result<Value, _> = encoding.decode_object(bytes, lean());
+    let with: Result<Value, _> = encoding.decode_object(bytes, whole());
+    let key = encoding.peek_key(bytes);
+    let stripped = encoding.strip_managed_fields(bytes);
+    for error in [&without, &with].into_iter().filter_map(|decoded| decoded.as_ref().err()) {
+        assert!(!error.why.is_empty(), "an error says what is wrong");
+    }
+    let _: Result<Pod, _> = encoding.decode_object(bytes, lean());
+    if !has_object_metadata(encoding) {
+        return;
+    }
+    if let (Some(key), Ok(value)) = (&key, &with) {
+        let text = |name: &str| value["metadata"][name].as_str().unwrap_or_default();
+        assert_eq!(key.name, text("name"));
+        assert_eq!(key.namespace, text("namespace"));
+        assert_eq!(key.resource_version, text("resourceVersion"));
+    }
+    if let (Ok(without), Ok(stripped)) = (&without, &stripped) {
+        let again: Value = encoding.decode_object(stripped, lean()).expect("what is left can be decoded");
+        assert_eq!(again, *without, "it is the same without managed fields");
+    }
+    if let (Encoding::Protobuf(kind), Ok(with)) = (encoding, &with)
+        && let Ok(bytes) = encode_known_proto(with, kind)
+    {
+        let again: Value = encoding.decode_object(&bytes, whole()).expect("what was encoded can be decoded");
+        // With the structs that Go always writes; from then on nothing changes.
+        assert_eq!(encode_known_proto(&again, kind).as_deref(), Ok(&bytes[..]), "it is the same again");
+    }
+}
+
+/// Whether the first field is the metadata of an object, which keys are read from.
+fn has_object_metadata(encoding: Encoding) -> bool {
+    const KINDS: [&str; 6] =
+        ["ConfigMap", "CustomResourceDefinition", "Deployment", "Event", "Pod", "PartialObjectMetadata"];
+    match encoding {
+        Encoding::Json => true,
+        Encoding::Protobuf(kind) => KINDS.contains(&kind.kind()),
+    }
+}
+
+fn list(encoding: Encoding, data: &[u8]) {
+    let Some((&size, bytes)) = data.split_first() else { return };
+    let pieces = list_in_pieces(encoding, bytes, usize::from(size) + 1);
+    let at_once = list_in_pieces(encoding, bytes, bytes.len().max(1));
+    for item in &at_once.0 {
+        object(encoding, item);
+    }
+    same(&pieces, &at_once);
+}
+
+type Cut = (Vec<Vec<u8>>, Result<(), WireError>);
+
+fn list_in_pieces(encoding: Encoding, bytes: &[u8], size: usize) -> Cut {
+    let mut items = encoding.items(limits());
+    let mut found = Vec::new();
+    let mut cut = || {
+        for piece in bytes.chunks(size) {
+            items.push(piece)?;
+            while let Some(item) = items.next_item()? {
+                assert!(item.len() <= limits().item_bytes, "an item keeps to its limit");
+                found.push(item.to_vec());
+            }
+        }
+        Ok(())
+    };
+    let outcome = cut();
+    let outcome = outcome.and_then(|()| items.finish().map(|_| ()));
+    (found, outcome)
+}
+
+fn watch(encoding: Encoding, data: &[u8]) {
+    let Some((&size, bytes)) = data.split_first() else { return };
+    let pieces = watch_in_pieces(encoding, bytes, usize::from(size) + 1);
+    let at_once = watch_in_pieces(encoding, bytes, bytes.len().max(1));
+    for frame in &at_once.0 {
+        event(encoding, frame);
+    }
+    same(&pieces, &at_once);
+}
+
+fn watch_in_pieces(encoding: Encoding, bytes: &[u8], size: usize) -> Cut {
+    let mut frames = encoding.frames(limits());
+    let mut found = Vec::new();
+    let mut cut = || {
+        for piece in bytes.chunks(size) {
+            frames.push(piece)?;
+            while let Some(frame) = frames.next_frame()? {
+                assert!(frame.len() <= limits().frame_bytes, "a frame keeps to its limit");
+                found.push(frame.to_vec());
+            }
+            assert!(frames.pending() <= limits().frame_bytes + piece.len(), "so does what waits");
+        }
+        Ok(())
+    };
+    let outcome = cut();
+    (found, outcome)
+}
+
+/// Cuts that went well are the same in pieces of any size. What breaks a limit may do so sooner at once.
+fn same(pieces: &Cut, at_once: &Cut) {
+    if at_once.1.is_ok() || pieces.1.is_ok() {
+        assert_eq!(pieces, at_once, "the size of pieces does not matter");
+    }
+    for error in [&pieces.1, &at_once.1].into_iter().filter_map(|cut| cut.as_ref().err()) {
+        assert!(!error.to_string().is_empty(), "an error says what is wrong");
+    }
+}
+
+fn event(encoding: Encoding, frame: &[u8]) {
+    let event = encoding.decode_event::<Value>(frame, whole());
+    let _ = encoding.decode_event::<Pod>(frame, lean());
+    let split = encoding.split_event(frame);
+    let object = match event {
+        Ok(Event::Added(object) | Event::Modified(object) | Event::Deleted(object)) => object,
+        Ok(_) => return,
+        Err(error) => {
+            assert!(!error.to_string().is_empty(), "an error says what is wrong");
+            return;
+        }
+    };
+    let Some((_, bytes)) = split else { return };
+    let mut again: Value =
+        encoding.decode_object(bytes, whole()).expect("an object of an event is an object");
+    if let (Encoding::Protobuf(_), Some(again)) = (encoding, again.as_object_mut()) {
+        // These stand in the envelope.
+        for name in ["apiVersion", "kind"] {
+            again.insert(name.to_owned(), object[name].clone());
+        }
+    }
+    assert_eq!(again, object, "it is the same in its event and by itself");
+}

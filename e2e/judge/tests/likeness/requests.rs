@@ -1,0 +1,119 @@
+//! Requests are answered the same by a real server and by ours.
+
+use std::collections::BTreeMap;
+
+use http::Request;
+use http_body_util::BodyExt;
+use kube_client::Client;
+use kube_client::client::Body;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::common::common;
+use crate::{Both, PATIENCE, folder};
+
+/// One request.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Ask {
+    /// The method and the path.
+    #[serde(rename = "do")]
+    what: String,
+    #[serde(default)]
+    body: Option<Value>,
+    /// The type of the body.
+    #[serde(default, rename = "type")]
+    content_type: Option<String>,
+    #[serde(default)]
+    accept: Option<String>,
+    /// Remembers the version and the token of the answer under this name.
+    #[serde(default)]
+    keep: Option<String>,
+    /// Why it may be answered differently.
+    #[serde(default)]
+    differs: String,
+}
+
+/// One who asks one server.
+struct Asker {
+    client: Client,
+    /// What was remembered, by what stands for it.
+    kept: BTreeMap<String, String>,
+}
+
+impl Asker {
+    async fn ask(&mut self, ask: &Ask) -> (u16, Value) {
+        let (method, path) = ask.what.split_once(' ').unwrap();
+        let body = ask.body.as_ref().map(ToString::to_string).unwrap_or_default();
+        let mut request = Request::builder().method(method).uri(self.fill(path));
+        request = request.header("accept", ask.accept.as_deref().unwrap_or("application/json"));
+        if ask.body.is_some() {
+            request =
+                request.header("content-type", ask.content_type.as_deref().unwrap_or("application/json"));
+        }
+        let request = request.body(Body::from(self.fill(&body).into_bytes())).unwrap();
+        let answered = async {
+            let response = self.client.send(request).await.unwrap();
+            let code = response.status().as_u16();
+            (code, response.into_body().collect().await.unwrap().to_bytes())
+        };
+        let answered = tokio::time::timeout(PATIENCE, answered).await;
+        let (code, bytes) = answered.unwrap_or_else(|_| panic!("{} is never answered", ask.what));
+        let value = read(&bytes);
+        if let Some(name) = &ask.keep {
+            let text = |path: &str| value.pointer(path).and_then(Value::as_str).unwrap_or("").to_owned();
+            self.kept.insert(format!("${name}.token"), text("/metadata/continue"));
+            self.kept.insert(format!("${name}"), text("/metadata/resourceVersion"));
+        }
+        (code, common(&value))
+    }
+
+    /// Puts in what was remembered; the longest names first.
+    fn fill(&self, text: &str) -> String {
+        self.kept.iter().rev().fold(text.to_owned(), |text, (name, value)| text.replace(name, value))
+    }
+}
+
+/// One value, or one for each event of a watch.
+fn read(bytes: &[u8]) -> Value {
+    let values: Result<Vec<Value>, _> = serde_json::Deserializer::from_slice(bytes).into_iter().collect();
+    match values {
+        Ok(mut values) if values.len() == 1 && values[0].get("type").is_none() => values.remove(0),
+        Ok(values) => Value::Array(values),
+        Err(_) => json!({"text": String::from_utf8_lossy(bytes)}),
+    }
+}
+
+/// What makes both servers forget all history.
+const COMPACT: &str = "COMPACT";
+
+/// Asks both servers what is in a file.
+pub(crate) async fn compare(both: &Both, file: &str) {
+    let text = std::fs::read_to_string(folder().join(file)).unwrap();
+    let asks: Vec<Ask> = serde_saphyr::from_str(&text).unwrap();
+    let mut real = Asker { client: both.real.client().await.unwrap(), kept: BTreeMap::new() };
+    let mut ours = Asker { client: both.ours.client().unwrap(), kept: BTreeMap::new() };
+    let mut differences = Vec::new();
+    for ask in &asks {
+        if ask.what == COMPACT {
+            both.real.compact().await.unwrap();
+            both.ours.compact();
+            continue;
+        }
+        let (real, ours) = tokio::join!(real.ask(ask), ours.ask(ask));
+        if real != ours && ask.differs.is_empty() {
+            let shown = |answer: &(u16, Value)| format!("{} {}", answer.0, answer.1);
+            differences.push(format!("{}\n  real: {}\n  ours: {}", ask.what, shown(&real), shown(&ours)));
+        }
+        if real == ours && !ask.differs.is_empty() {
+            differences.push(format!("{} does not differ any more: {}", ask.what, ask.differs));
+        }
+    }
+    assert!(
+        differences.is_empty(),
+        "{} of {} answers differ:\n{}",
+        differences.len(),
+        asks.len(),
+        differences.join("\n")
+    );
+}
