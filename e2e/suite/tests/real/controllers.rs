@@ -57,8 +57,9 @@ fn candidate(client: Client, namespace: &str, name: &'static str, log: &Log) -> 
 }
 
 async fn leads(candidate: &mut Candidate) {
-    let led = tokio::time::timeout(PATIENCE, candidate.status.wait_for(|status| status.leading)).await;
-    assert!(led.is_ok(), "{:?}", candidate.status.borrow());
+    let led =
+        tokio::time::timeout(PATIENCE, candidate.status.wait_for(|status| status.leading)).await.is_ok();
+    assert!(led, "{:?}", candidate.status.borrow());
 }
 
 #[tokio::test(flavor = "multi_thread")]
