@@ -45,9 +45,10 @@ fn candidate(client: Client, namespace: &str, name: &'static str, log: &Log) -> 
             term += 1;
             let log = Arc::clone(&log);
             async move {
+                log.lock().push((name, term));
                 while !leading.is_stopped() {
-                    log.lock().push((name, term));
                     tokio::time::sleep(Duration::from_millis(5)).await;
+                    log.lock().push((name, term));
                 }
             }
         };
