@@ -1,5 +1,6 @@
 //! The rules of a queue: what waits, what is delayed, what is being worked on. No waiting happens here.
 
+use std::collections::hash_map::Entry as MapEntry;
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
@@ -237,13 +238,14 @@ impl<T: Key> State<T> {
     }
 
     fn entry_of(&mut self, item: T) -> Id {
-        if let Some(id) = self.ids.get(&item) {
-            return *id;
+        match self.ids.entry(item) {
+            MapEntry::Occupied(known) => *known.get(),
+            MapEntry::Vacant(new) => {
+                let item = new.key().clone();
+                let entry = Entry { item, ready: None, again: None, delay: None, working: None };
+                *new.insert(self.entries.insert(entry))
+            }
         }
-        let entry = Entry { item: item.clone(), ready: None, again: None, delay: None, working: None };
-        let id = self.entries.insert(entry);
-        self.ids.insert(item, id);
-        id
     }
 
     fn forget_if_unused(&mut self, id: Id) {

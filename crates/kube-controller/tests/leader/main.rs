@@ -4,6 +4,7 @@
 
 mod candidates;
 mod chaos;
+mod failover;
 mod losing;
 mod sight;
 mod support;
