@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::support::*;
 
-const ROUNDS: u64 = 50;
+const ROUNDS: u64 = 20;
 
 /// What happens to the leader.
 #[derive(Clone, Copy, Debug)]
