@@ -8,6 +8,7 @@ use kube_informer::SharedInformer;
 use kube_informer::source::KubeSource;
 use kube_informer_e2e::{Proxy, skip};
 
+use crate::heard::listen;
 use crate::{TOKEN, caught_up, create, namespace, quick, shared, synced, trouble, until};
 
 const NAME: &str = "permission";
@@ -59,6 +60,7 @@ async fn a_permission_that_is_taken_and_given_back_is_trouble_that_ends() {
     let alice = server.client_for_token_at(TOKEN, &proxy.url()).await.unwrap();
     let source = KubeSource::<ConfigMap>::namespaced(alice, NAME, &());
     let informer = SharedInformer::builder(source).config(quick()).build();
+    let heard = listen(&informer);
     informer.start();
     until(&informer, "it is refused", |status| trouble(status) == Some(403)).await;
     assert!(!informer.has_synced());
@@ -85,5 +87,6 @@ async fn a_permission_that_is_taken_and_given_back_is_trouble_that_ends() {
     grant(&bindings).await;
     caught_up(&informer, &configs).await;
     until(&informer, "the trouble is over", |status| status.trouble.is_none()).await;
+    assert_eq!(heard.all_of(&informer).await, Vec::<String>::new());
     informer.shutdown().await;
 }

@@ -6,9 +6,10 @@ use kube_client::api::{Api, ApiResource, DeleteParams, DynamicObject, PostParams
 use kube_core::GroupVersionKind;
 use kube_informer::SharedInformer;
 use kube_informer::source::KubeSource;
-use kube_informer_e2e::skip;
+use kube_informer_e2e::{in_store, on_server, skip};
 use serde_json::json;
 
+use crate::heard::listen;
 use crate::{PATIENCE, quick, shared, synced, trouble, until};
 
 const DEFINITION: &str = "widgets.e2e.example.com";
@@ -78,6 +79,7 @@ async fn a_definition_that_is_deleted_and_installed_again_with_another_version_i
     let widgets: Api<DynamicObject> = Api::default_namespaced_with(client.clone(), &kind);
     let source = KubeSource::<DynamicObject>::all(client.clone(), &kind);
     let informer = SharedInformer::builder(source).config(quick()).build();
+    let heard = listen(&informer);
     informer.start();
     until(&informer, "there is no such kind", |status| trouble(status) == Some(404)).await;
 
@@ -100,5 +102,7 @@ async fn a_definition_that_is_deleted_and_installed_again_with_another_version_i
     let widget = informer.store().get("default", "w").unwrap();
     assert_eq!(widget.data["spec"]["size"], 2);
     until(&informer, "the trouble is over", |status| status.trouble.is_none()).await;
+    assert_eq!(heard.all_of(&informer).await, Vec::<String>::new());
+    assert_eq!(in_store(&informer), on_server(&widgets).await.unwrap());
     informer.shutdown().await;
 }

@@ -1,8 +1,6 @@
 //! A copy follows a server that has much to say: many objects, large ones, some that make no sense, all at once.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures::StreamExt;
 use futures::stream;
@@ -10,67 +8,19 @@ use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube_client::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
 use kube_informer::SharedInformer;
-use kube_informer::fanout::Event;
 use kube_informer::source::KubeSource;
 use kube_informer_e2e::{Options, Proxy, in_store, on_server, skip};
 use parking_lot::Mutex;
 use serde_json::json;
 
-use crate::{PATIENCE, caught_up, config_map, create, namespace, quick, shared, start, synced, until};
+use crate::heard::listen;
+use crate::{caught_up, config_map, create, namespace, quick, shared, start, synced, until};
 
 /// Objects of the large test, and how often each of some of them changes meanwhile.
 const MANY: usize = 50_000;
 
 /// Requests that are under way at the same time.
 const AT_ONCE: usize = 32;
-
-/// What a listener knows, checked as it hears it: nothing twice, nothing out of order, nothing without a beginning.
-#[derive(Clone, Default)]
-struct Heard(Arc<Mutex<BTreeMap<String, u64>>>, Arc<Mutex<Vec<String>>>);
-
-impl Heard {
-    fn hear(&self, event: &Event<ConfigMap>) {
-        let (mut known, key) = (self.0.lock(), event.object().key().to_owned());
-        let version: u64 = event.object().resource_version().parse().unwrap();
-        let before = match event {
-            Event::Deleted(_) => known.remove(&key),
-            _ => known.insert(key.clone(), version),
-        };
-        let fits = match event {
-            Event::Added { .. } => before.is_none(),
-            Event::Updated { old, .. } => {
-                before == old.resource_version().parse().ok() && before < Some(version)
-            }
-            _ => before.is_some(),
-        };
-        if !fits {
-            self.1.lock().push(format!("{key} {before:?} {event:?}"));
-        }
-    }
-
-    /// Waits until it knows what the informer has; returns what did not fit.
-    async fn all_of(&self, informer: &SharedInformer<ConfigMap>) -> Vec<String> {
-        let same = || {
-            let known = self.0.lock();
-            let there = in_store(informer);
-            known.len() == there.len() && there.keys().all(|key| known.contains_key(key))
-        };
-        let wait = async {
-            while !same() {
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
-        };
-        tokio::time::timeout(PATIENCE, wait).await.expect("it hears everything");
-        self.1.lock().clone()
-    }
-}
-
-fn listen(informer: &SharedInformer<ConfigMap>) -> Heard {
-    let heard = Heard::default();
-    let told = heard.clone();
-    informer.add_event_handler(move |event: Event<ConfigMap>| told.hear(&event)).unwrap();
-    heard
-}
 
 async fn touch(configs: &Api<ConfigMap>, name: &str, value: usize) {
     let patch = json!({"data": {"value": value.to_string()}});

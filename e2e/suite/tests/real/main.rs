@@ -11,6 +11,7 @@ mod definitions;
 mod encodings;
 mod following;
 mod harness;
+mod heard;
 mod load;
 mod negotiation;
 mod outages;

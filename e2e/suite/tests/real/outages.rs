@@ -12,32 +12,45 @@ use kube_informer::source::{KubeSource, SourceError};
 use kube_informer_e2e::{Options, Proxy, RealServer, skip};
 use parking_lot::Mutex;
 
+use crate::heard::{Heard, listen};
 use crate::{caught_up, create, delete, namespace, quick, replace, shared, start, synced, trouble, until};
 
-/// What went wrong while an informer followed.
-type Errors = Arc<Mutex<Vec<SourceError>>>;
+/// What went wrong while an informer followed, and what a handler heard.
+struct Seen {
+    errors: Arc<Mutex<Vec<SourceError>>>,
+    heard: Heard,
+}
+
+impl Seen {
+    /// Waits until the copy equals a fresh list, and the handler has heard of all of it, in an order that makes sense.
+    async fn agrees(&self, informer: &SharedInformer<ConfigMap>, configs: &Api<ConfigMap>) {
+        caught_up(informer, configs).await;
+        assert_eq!(self.heard.all_of(informer).await, Vec::<String>::new());
+    }
+}
 
 /// An informer of the default namespace that goes through a proxy.
-async fn through(proxy: &Proxy, server: &RealServer) -> (SharedInformer<ConfigMap>, Errors) {
+async fn through(proxy: &Proxy, server: &RealServer) -> (SharedInformer<ConfigMap>, Seen) {
     let mut config = server.config_at(&proxy.url()).await.unwrap();
     // While a server restarts, a frozen connection is waited for, however long that takes.
     config.connect_timeout = None;
     follow(Client::try_from(config).unwrap(), "default", quick())
 }
 
-fn follow(client: Client, namespace: &str, config: Config) -> (SharedInformer<ConfigMap>, Errors) {
-    let errors = Errors::default();
-    let log = Arc::clone(&errors);
+fn follow(client: Client, namespace: &str, config: Config) -> (SharedInformer<ConfigMap>, Seen) {
+    let errors = Arc::default();
+    let log: Arc<Mutex<Vec<SourceError>>> = Arc::clone(&errors);
     let informer = SharedInformer::builder(KubeSource::namespaced(client, namespace, &()))
         .config(config)
         .on_error(move |error| log.lock().push(error.clone()))
         .build();
+    let heard = listen(&informer);
     informer.start();
-    (informer, errors)
+    (informer, Seen { errors, heard })
 }
 
-fn expired(errors: &Errors) -> bool {
-    errors.lock().iter().any(|error| error.failure == Failure::Expired && error.code == 410)
+fn expired(seen: &Seen) -> bool {
+    seen.errors.lock().iter().any(|error| error.failure == Failure::Expired && error.code == 410)
 }
 
 /// A server with a few objects.
@@ -63,16 +76,16 @@ async fn a_killed_server_that_comes_back_is_followed_from_where_it_was() {
         return;
     }
     let (mut server, configs) = own(Options::new()).await;
-    let (informer, errors) = follow(server.client().await.unwrap(), "default", quick());
+    let (informer, seen) = follow(server.client().await.unwrap(), "default", quick());
     synced(&informer).await;
     server.kill();
     until(&informer, "the outage is in the status", |status| trouble(status) == Some(0)).await;
     assert_eq!(informer.store().list().len(), 3, "the copy is kept meanwhile");
     server.restart().await.unwrap();
     change(&configs).await;
-    caught_up(&informer, &configs).await;
+    seen.agrees(&informer, &configs).await;
     until(&informer, "the trouble is over", |status| status.trouble.is_none()).await;
-    assert!(!expired(&errors), "nothing was forgotten: {:?}", errors.lock());
+    assert!(!expired(&seen), "nothing was forgotten: {:?}", seen.errors.lock());
     informer.shutdown().await;
     server.stop().await.unwrap();
 }
@@ -84,14 +97,14 @@ async fn changes_while_the_connection_is_cut_are_caught_up_with_after_a_restart(
     }
     let (mut server, configs) = own(Options::new()).await;
     let proxy = Proxy::start(server.address()).await.unwrap();
-    let (informer, _) = through(&proxy, &server).await;
+    let (informer, seen) = through(&proxy, &server).await;
     synced(&informer).await;
     proxy.freeze();
     proxy.cut();
     server.restart().await.unwrap();
     change(&configs).await;
     proxy.thaw();
-    caught_up(&informer, &configs).await;
+    seen.agrees(&informer, &configs).await;
     informer.shutdown().await;
 }
 
@@ -102,7 +115,7 @@ async fn a_restarted_server_that_has_forgotten_answers_410_and_is_listed_anew() 
     }
     let (mut server, configs) = own(Options::new()).await;
     let proxy = Proxy::start(server.address()).await.unwrap();
-    let (informer, errors) = through(&proxy, &server).await;
+    let (informer, seen) = through(&proxy, &server).await;
     synced(&informer).await;
     proxy.freeze();
     proxy.cut();
@@ -112,8 +125,8 @@ async fn a_restarted_server_that_has_forgotten_answers_410_and_is_listed_anew() 
     // The watch cache begins with the present.
     create(&configs, "last", "1").await;
     proxy.thaw();
-    caught_up(&informer, &configs).await;
-    assert!(expired(&errors), "{:?}", errors.lock());
+    seen.agrees(&informer, &configs).await;
+    assert!(expired(&seen), "{:?}", seen.errors.lock());
     assert_eq!(informer.status().lists, 2);
     informer.shutdown().await;
 }
@@ -125,15 +138,15 @@ async fn a_server_without_a_watch_cache_answers_410_after_compaction_and_is_list
     }
     let (server, configs) = own(Options::new().without_watch_cache()).await;
     let proxy = Proxy::start(server.address()).await.unwrap();
-    let (informer, errors) = through(&proxy, &server).await;
+    let (informer, seen) = through(&proxy, &server).await;
     synced(&informer).await;
     proxy.freeze();
     proxy.cut();
     change(&configs).await;
     server.compact().await.unwrap();
     proxy.thaw();
-    caught_up(&informer, &configs).await;
-    assert!(expired(&errors), "{:?}", errors.lock());
+    seen.agrees(&informer, &configs).await;
+    assert!(expired(&seen), "{:?}", seen.errors.lock());
     assert_eq!(informer.status().lists, 2);
     informer.shutdown().await;
 }
@@ -148,12 +161,12 @@ async fn a_connection_that_says_nothing_any_more_is_noticed() {
     let proxy = Proxy::start(server.address()).await.unwrap();
     let mut config = quick();
     config.silence = Duration::from_secs(2);
-    let (informer, _) = follow(server.client_at(&proxy.url()).await.unwrap(), "silence", config);
+    let (informer, seen) = follow(server.client_at(&proxy.url()).await.unwrap(), "silence", config);
     synced(&informer).await;
     let before = proxy.connections();
     proxy.forget_open();
     create(&configs, "unheard", "1").await;
-    caught_up(&informer, &configs).await;
+    seen.agrees(&informer, &configs).await;
     assert!(proxy.connections() > before, "it came over a new connection");
     informer.shutdown().await;
 }
@@ -168,13 +181,13 @@ async fn a_network_that_is_gone_is_in_the_status_until_it_is_back() {
     let proxy = Proxy::start(server.address()).await.unwrap();
     let mut config = quick();
     config.silence = Duration::from_secs(1);
-    let (informer, _) = follow(server.client_at(&proxy.url()).await.unwrap(), "network", config);
+    let (informer, seen) = follow(server.client_at(&proxy.url()).await.unwrap(), "network", config);
     synced(&informer).await;
     proxy.freeze();
     create(&configs, "unheard", "1").await;
     until(&informer, "the outage is in the status", |status| status.trouble.is_some()).await;
     proxy.thaw();
-    caught_up(&informer, &configs).await;
+    seen.agrees(&informer, &configs).await;
     until(&informer, "the trouble is over", |status| status.trouble.is_none()).await;
     informer.shutdown().await;
 }
@@ -187,13 +200,13 @@ async fn an_informer_moves_to_another_server_of_the_same_cluster() {
     let (first, configs) = own(Options::new()).await;
     let mut second = first.second_on_same_etcd(Options::new()).await.unwrap();
     let proxy = Proxy::start(second.address()).await.unwrap();
-    let (informer, errors) = through(&proxy, &second).await;
+    let (informer, seen) = through(&proxy, &second).await;
     synced(&informer).await;
     proxy.retarget(first.address());
     second.kill();
     change(&configs).await;
-    caught_up(&informer, &configs).await;
-    assert!(!expired(&errors), "the first has the whole history: {:?}", errors.lock());
-    assert_eq!(informer.status().lists, 1, "{:?}", errors.lock());
+    seen.agrees(&informer, &configs).await;
+    assert!(!expired(&seen), "the first has the whole history: {:?}", seen.errors.lock());
+    assert_eq!(informer.status().lists, 1, "{:?}", seen.errors.lock());
     informer.shutdown().await;
 }

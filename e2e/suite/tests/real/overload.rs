@@ -9,13 +9,13 @@ use kube_client::api::{Api, DeleteParams, ListParams, Patch, PatchParams};
 use kube_client::core::DynamicObject;
 use kube_client::discovery::ApiResource;
 use kube_informer::SharedInformer;
-use kube_informer::fanout::Event;
 use kube_informer::source::KubeSource;
 use kube_informer_e2e::{Options, Proxy, skip};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
+use crate::heard::listen;
 use crate::{TOKEN, caught_up, create, namespace, quick, start, synced, trouble, until};
 
 const GROUP: &str = "flowcontrol.apiserver.k8s.io";
@@ -83,18 +83,7 @@ async fn a_server_that_has_no_room_for_a_user_is_asked_again_until_it_has() {
         .config(quick())
         .on_error(move |error| log.lock().push((Instant::now(), error.code)))
         .build();
-    let heard = Arc::new(Mutex::new(std::collections::BTreeSet::new()));
-    let known = Arc::clone(&heard);
-    let handler = move |event: Event<ConfigMap>| {
-        let key = event.object().key().to_owned();
-        let mut known = known.lock();
-        match event {
-            Event::Added { .. } => assert!(known.insert(key), "twice"),
-            Event::Deleted(_) => assert!(known.remove(&key), "never added"),
-            _ => assert!(known.contains(&key), "never added"),
-        }
-    };
-    let registration = informer.add_event_handler(handler).unwrap();
+    let heard = listen(&informer);
     informer.start();
     synced(&informer).await;
 
@@ -123,8 +112,7 @@ async fn a_server_that_has_no_room_for_a_user_is_asked_again_until_it_has() {
 
     caught_up(&informer, &configs).await;
     until(&informer, "the trouble is over", |status| status.trouble.is_none()).await;
-    until(&informer, "the handler has heard everything", |_| heard.lock().len() == 50).await;
-    assert_eq!(registration.status().panics, 0);
+    assert_eq!(heard.all_of(&informer).await, Vec::<String>::new());
     let errors = errors.lock().clone();
     let after_refusals = errors.windows(2).filter(|pair| pair[0].1 == 429);
     for pair in after_refusals {

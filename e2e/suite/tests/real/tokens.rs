@@ -13,6 +13,7 @@ use kube_informer::SharedInformer;
 use kube_informer::source::KubeSource;
 use kube_informer_e2e::{Proxy, skip};
 
+use crate::heard::listen;
 use crate::{caught_up, create, namespace, quick, shared, synced, trouble};
 
 const NAME: &str = "tokens";
@@ -86,6 +87,7 @@ async fn a_token_that_is_taken_back_and_replaced_is_trouble_that_ends() {
     config.auth_info = AuthInfo { token_file, ..AuthInfo::default() };
     let source = KubeSource::<ConfigMap>::namespaced(Client::try_from(config).unwrap(), NAME, &());
     let informer = SharedInformer::builder(source).config(quick()).build();
+    let heard = listen(&informer);
     informer.start();
     synced(&informer).await;
     caught_up(&informer, &configs).await;
@@ -108,5 +110,6 @@ async fn a_token_that_is_taken_back_and_replaced_is_trouble_that_ends() {
     let over = status.wait_for(|status| status.trouble.is_none() && status.objects == 2);
     tokio::time::timeout(A_WHILE, over).await.expect("the trouble is over").unwrap();
     caught_up(&informer, &configs).await;
+    assert_eq!(heard.all_of(&informer).await, Vec::<String>::new());
     informer.shutdown().await;
 }
