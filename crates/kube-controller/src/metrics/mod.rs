@@ -1,0 +1,108 @@
+//! Figures about queues and elections, for Prometheus.
+//!
+//! [`Metrics::register`] adds a collector to a registry; queues and electors are then built with it. Figures are read
+//! from them when they are asked for, and what nobody holds any more leaves no series behind. The names are client-go's.
+//!
+//! | name | what it says |
+//! |---|---|
+//! | `workqueue_depth` | keys that wait; by `priority` too where a queue merges delays ([`Rules::Merged`](crate::workqueue::Rules)) |
+//! | `workqueue_adds_total` | keys that were added, those that waited already not counted |
+//! | `workqueue_queue_duration_seconds` | how long keys have waited |
+//! | `workqueue_work_duration_seconds` | how long it took to work on them |
+//! | `workqueue_unfinished_work_seconds` | how long the work that is not done yet has taken so far, together |
+//! | `workqueue_longest_running_processor_seconds` | the same of the one that takes longest |
+//! | `workqueue_retries_total` | adds with a delay |
+//! | `leader_election_master_status` | 1 for a leader, 0 for others |
+//! | `leader_election_slowpath_total` | renewals that had to read the lease first |
+//!
+//! Every series has the label `name`. Two queues, or two electors, of one name are told apart by a number after it.
+
+mod collect;
+
+use std::sync::{Arc, Weak};
+
+use parking_lot::Mutex;
+use prometheus_client::registry::Registry;
+
+use crate::leader::Shared as Elector;
+use crate::workqueue::Observed as ObservedQueue;
+
+/// Shows queues and electors to a Prometheus registry. Clones are the same.
+///
+/// ```
+/// use kube_controller::Metrics;
+/// use kube_controller::workqueue::WorkQueue;
+/// use prometheus_client::registry::Registry;
+///
+/// let mut registry = Registry::default();
+/// let metrics = Metrics::register(&mut registry);
+/// let queue = WorkQueue::builder().name("foos").metrics(&metrics).build();
+/// queue.add("default/foo");
+///
+/// let mut page = String::new();
+/// prometheus_client::encoding::text::encode(&mut page, &registry)?;
+/// assert!(page.contains(r#"workqueue_depth{name="foos"} 1"#));
+/// # Ok::<(), std::fmt::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Metrics {
+    shown: Arc<Shown>,
+}
+
+#[derive(Default)]
+struct Shown {
+    queues: Mutex<Vec<Entry<dyn ObservedQueue>>>,
+    electors: Mutex<Vec<Entry<Elector>>>,
+}
+
+/// Something that is shown, under its `name` label.
+struct Entry<S: ?Sized> {
+    name: String,
+    shown: Weak<S>,
+}
+
+impl Metrics {
+    /// Adds all queues and electors that are built with the result to a registry.
+    pub fn register(registry: &mut Registry) -> Self {
+        let metrics = Self::default();
+        registry.register_collector(Box::new(metrics.clone()));
+        metrics
+    }
+
+    /// Shows a queue from now on, for as long as it is there.
+    pub(crate) fn add_queue(&self, name: &str, queue: Weak<dyn ObservedQueue>) {
+        add(&mut self.shown.queues.lock(), name, queue);
+    }
+
+    /// Shows an elector from now on, for as long as it is there.
+    pub(crate) fn add_elector(&self, name: &str, elector: Weak<Elector>) {
+        add(&mut self.shown.electors.lock(), name, elector);
+    }
+}
+
+fn add<S: ?Sized>(entries: &mut Vec<Entry<S>>, name: &str, shown: Weak<S>) {
+    entries.retain(|entry| entry.shown.strong_count() > 0);
+    let taken = |name: &str| entries.iter().any(|entry| entry.name == name);
+    let numbered = (2_u64..).map(|number| format!("{name}-{number}"));
+    let name = std::iter::once(name.to_owned()).chain(numbered).find(|name| !taken(name));
+    entries.push(Entry { name: name.unwrap_or_default(), shown });
+}
+
+/// What is still there. The lock is not held while it is looked at.
+fn living<S: ?Sized>(entries: &Mutex<Vec<Entry<S>>>) -> Vec<(String, Arc<S>)> {
+    let entries = entries.lock();
+    entries.iter().filter_map(|entry| Some((entry.name.clone(), entry.shown.upgrade()?))).collect()
+}
+
+fn names<S: ?Sized>(entries: &Mutex<Vec<Entry<S>>>) -> Vec<String> {
+    entries.lock().iter().map(|entry| entry.name.clone()).collect()
+}
+
+impl std::fmt::Debug for Shown {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shown")
+            .field("queues", &names(&self.queues))
+            .field("electors", &names(&self.electors))
+            .finish()
+    }
+}

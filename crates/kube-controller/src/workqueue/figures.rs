@@ -1,0 +1,123 @@
+//! What is counted about a queue.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use tokio::time::Instant;
+
+use super::Rules;
+use super::depths::Depths;
+use super::slab::Id;
+
+/// What is counted about a queue.
+#[derive(Debug)]
+pub(super) struct Figures {
+    adds: u64,
+    retries: u64,
+    depths: Depths,
+    running: BTreeSet<(Instant, Id)>,
+    /// Only where somebody wants to see them.
+    times: Option<Times>,
+}
+
+#[derive(Clone, Debug)]
+struct Times {
+    waited: Histogram,
+    worked: Histogram,
+}
+
+/// A queue that can be shown.
+pub(crate) trait Observed: Send + Sync {
+    /// How it is doing.
+    fn observe(&self) -> Observation;
+}
+
+/// How a queue is doing at the moment of the question.
+#[derive(Debug)]
+pub(crate) struct Observation {
+    pub(crate) rules: Rules,
+    pub(crate) depths: Depths,
+    pub(crate) adds: u64,
+    pub(crate) retries: u64,
+    pub(crate) waited: Histogram,
+    pub(crate) worked: Histogram,
+    /// What those who work now have needed so far, together.
+    pub(crate) unfinished: Duration,
+    /// The one who has needed the most.
+    pub(crate) longest: Duration,
+}
+
+impl Figures {
+    pub(super) fn new(shown: bool) -> Self {
+        Self {
+            adds: 0,
+            retries: 0,
+            depths: Depths::default(),
+            running: BTreeSet::new(),
+            times: shown.then(|| Times { waited: histogram(), worked: histogram() }),
+        }
+    }
+
+    pub(super) fn added(&mut self, priority: i32) {
+        self.adds += 1;
+        self.depths.add(priority);
+    }
+
+    pub(super) fn raised(&mut self, from: i32, to: i32) {
+        self.depths.remove(from);
+        self.depths.add(to);
+    }
+
+    pub(super) fn dropped(&mut self, priority: i32) {
+        self.depths.remove(priority);
+    }
+
+    pub(super) fn retried(&mut self) {
+        self.retries += 1;
+    }
+
+    pub(super) fn taken(&mut self, id: Id, priority: i32, since: Instant, now: Instant) {
+        self.depths.remove(priority);
+        self.running.insert((now, id));
+        if let Some(times) = &self.times {
+            times.waited.observe(now.saturating_duration_since(since).as_secs_f64());
+        }
+    }
+
+    pub(super) fn finished(&mut self, id: Id, since: Instant, now: Instant) {
+        self.running.remove(&(since, id));
+        if let Some(times) = &self.times {
+            times.worked.observe(now.saturating_duration_since(since).as_secs_f64());
+        }
+    }
+
+    pub(super) fn running(&self) -> usize {
+        self.running.len()
+    }
+
+    /// What is being worked on, the oldest first.
+    pub(super) fn running_ids(&self) -> impl Iterator<Item = Id> + '_ {
+        self.running.iter().map(|(_, id)| *id)
+    }
+
+    pub(super) fn observe(&self, rules: Rules, now: Instant) -> Observation {
+        let needed = |(since, _): &(Instant, Id)| now.saturating_duration_since(*since);
+        let times = self.times.clone().unwrap_or_else(|| Times { waited: histogram(), worked: histogram() });
+        Observation {
+            rules,
+            depths: self.depths.clone(),
+            adds: self.adds,
+            retries: self.retries,
+            waited: times.waited,
+            worked: times.worked,
+            unfinished: self.running.iter().map(needed).sum(),
+            longest: self.running.first().map(needed).unwrap_or_default(),
+        }
+    }
+}
+
+/// client-go's buckets: from 10 nanoseconds to 10 seconds, each ten times the one before.
+fn histogram() -> Histogram {
+    Histogram::new(exponential_buckets(1e-8, 10.0, 10))
+}
