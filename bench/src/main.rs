@@ -7,6 +7,7 @@ mod follow;
 mod load;
 mod memory;
 mod pods;
+mod replay;
 mod report;
 mod watchers;
 
@@ -45,6 +46,14 @@ enum Part {
     /// The server that is measured, in a process of its own
     #[command(hide = true)]
     Server,
+    /// The server that all libraries are compared on, in a process of its own
+    #[command(hide = true)]
+    Replay {
+        /// How many pods there are
+        pods: u64,
+        /// How many custom objects there are
+        widgets: u64,
+    },
     /// A program that keeps a copy of all pods, in a process of its own
     #[command(hide = true)]
     Follow {
@@ -62,6 +71,7 @@ async fn main() -> Result<(), Error> {
     let mut arguments = Arguments::parse();
     match arguments.part {
         Some(Part::Server) => return child::serve().await,
+        Some(Part::Replay { pods, widgets }) => return replay::serve(pods, widgets).await,
         Some(Part::Follow { library, url, pods }) => return follow::run(library, &url, pods).await,
         None => {}
     }
