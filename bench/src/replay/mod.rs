@@ -7,13 +7,13 @@
 
 mod child;
 mod kind;
-mod stream;
+mod answer;
 mod template;
 mod wire;
 
 pub(crate) use child::{Control, Replay};
 pub(crate) use kind::{CHANGED_EACH, Form, one_pod};
-pub(crate) use stream::EVENT_VERSION;
+pub(crate) use answer::EVENT_VERSION;
 pub(crate) use template::{PER_NAMESPACE, PER_NODE, SHARDS};
 
 use std::collections::HashMap;
@@ -36,7 +36,7 @@ use tokio::sync::watch;
 use crate::Error;
 use crate::report::{now, say};
 use kind::{Kind, LIST_VERSION};
-use stream::{List, Phase, Watch};
+use answer::{List, Phase, Watch};
 use template::MAX_OBJECTS;
 
 /// What all connections share.
