@@ -5,6 +5,7 @@
 mod child;
 mod follow;
 mod load;
+mod measure;
 mod memory;
 mod pods;
 mod replay;
@@ -54,6 +55,9 @@ enum Part {
         /// How many custom objects there are
         widgets: u64,
     },
+    /// One measurement of one library, in a process of its own
+    #[command(hide = true)]
+    Measure(measure::Settings),
     /// A program that keeps a copy of all pods, in a process of its own
     #[command(hide = true)]
     Follow {
@@ -72,6 +76,7 @@ async fn main() -> Result<(), Error> {
     match arguments.part {
         Some(Part::Server) => return child::serve().await,
         Some(Part::Replay { pods, widgets }) => return replay::serve(pods, widgets).await,
+        Some(Part::Measure(settings)) => return measure::run(settings).await,
         Some(Part::Follow { library, url, pods }) => return follow::run(library, &url, pods).await,
         None => {}
     }

@@ -25,7 +25,8 @@ impl Replay {
             .kill_on_drop(true)
             .spawn()?;
         let output = child.stdout.take().ok_or("the replay server has no output")?;
-        let url = BufReader::new(output).lines().next_line().await?.ok_or("the replay server did not start")?;
+        let url =
+            BufReader::new(output).lines().next_line().await?.ok_or("the replay server did not start")?;
         Ok(Self { child, url })
     }
 

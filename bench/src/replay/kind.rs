@@ -85,8 +85,10 @@ impl Kind {
                 if let Some((token, left)) = more {
                     meta += &format!(r#","continue":"{token}","remainingItemCount":{left}"#);
                 }
-                format!(r#"{{"kind":"{name}List","apiVersion":"{api_version}","metadata":{{{meta}}},"items":["#)
-                    .into_bytes()
+                format!(
+                    r#"{{"kind":"{name}List","apiVersion":"{api_version}","metadata":{{{meta}}},"items":["#
+                )
+                .into_bytes()
             }
             Form::Protobuf => {
                 let (mut meta, mut list) = (Vec::new(), Vec::new());
@@ -215,7 +217,11 @@ pub(crate) fn one_pod(form: Form) -> Result<Vec<u8>, Error> {
 /// The version that an object has in lists.
 fn version(number: u64, changed: bool) -> u64 {
     // The last of each hundred, so that the last of all is among them.
-    if changed && number % CHANGED_EACH == CHANGED_EACH - 1 { CHANGED_VERSION + number } else { FIRST_VERSION + number }
+    if changed && number % CHANGED_EACH == CHANGED_EACH - 1 {
+        CHANGED_VERSION + number
+    } else {
+        FIRST_VERSION + number
+    }
 }
 
 fn bookmark(api_version: &str, kind: &str) -> Value {

@@ -5,15 +5,15 @@
 //! next is said to `/bench/`: events, at a rate or as fast as they are read, or the end of all watches, after which
 //! one object in a hundred has changed.
 
+mod answer;
 mod child;
 mod kind;
-mod answer;
 mod template;
 mod wire;
 
+pub(crate) use answer::EVENT_VERSION;
 pub(crate) use child::{Control, Replay};
 pub(crate) use kind::{CHANGED_EACH, Form, one_pod};
-pub(crate) use answer::EVENT_VERSION;
 pub(crate) use template::{PER_NAMESPACE, PER_NODE, SHARDS};
 
 use std::collections::HashMap;
@@ -35,8 +35,8 @@ use tokio::sync::watch;
 
 use crate::Error;
 use crate::report::{now, say};
-use kind::{Kind, LIST_VERSION};
 use answer::{List, Phase, Watch};
+use kind::{Kind, LIST_VERSION};
 use template::MAX_OBJECTS;
 
 /// What all connections share.
@@ -112,7 +112,9 @@ fn answer(state: &Arc<State>, request: &Request<Incoming>) -> Answer {
     let accept = request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or("");
     match (request.method(), request.uri().path()) {
         (&Method::GET, "/api/v1/pods") => objects(state, &state.pods, accept, &query),
-        (&Method::GET, "/apis/bench.example.com/v1/widgets") => objects(state, &state.widgets, accept, &query),
+        (&Method::GET, "/apis/bench.example.com/v1/widgets") => {
+            objects(state, &state.widgets, accept, &query)
+        }
         (&Method::GET, "/bench/state") => {
             let asked = state.asked_unix.load(Ordering::SeqCst);
             let text = format!(r#"{{"started":{},"asked":{asked}}}"#, state.started_unix);

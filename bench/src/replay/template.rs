@@ -138,7 +138,9 @@ mod tests {
 
     #[test]
     fn objects_differ_where_the_marks_are_and_nowhere_else() {
-        let text = mark(r#"{"name":"a-x2k9p","namespace":"team-042","resourceVersion":"184467","ip":"10.42.17.33"}"#);
+        let text = mark(
+            r#"{"name":"a-x2k9p","namespace":"team-042","resourceVersion":"184467","ip":"10.42.17.33"}"#,
+        );
         let template = Template::new(text.into_bytes()).unwrap();
         let mut out = b"before ".to_vec();
         template.write(2_345, 10_000, 77, &mut out);
