@@ -3,6 +3,7 @@
 //! `cargo xtask bench` runs all of them in release mode; `--quick` only checks that they run.
 
 mod child;
+mod compare;
 mod follow;
 mod load;
 mod measure;
@@ -20,7 +21,7 @@ type Error = Box<dyn std::error::Error + Send + Sync>;
 #[derive(Debug, Parser)]
 #[command(
     name = "cargo xtask bench",
-    about = "Measures the embedded API server under load, and how fast and small a copy of its pods is"
+    about = "Measures the embedded API server under load, and this library beside client-go and kube-runtime"
 )]
 struct Arguments {
     /// A small run that only shows that everything works
@@ -38,8 +39,32 @@ struct Arguments {
     /// For how many seconds
     #[arg(long, default_value_t = 10)]
     seconds: usize,
+    /// Which of the two to measure
+    #[arg(long, default_value = "all")]
+    measure: Measure,
+    /// How many pods are copied in the comparison of libraries, small to large
+    #[arg(long, value_delimiter = ',', default_value = "1000,10000,100000")]
+    sizes: Vec<u64>,
+    /// How often each library is measured
+    #[arg(long, default_value_t = 3)]
+    rounds: usize,
+    /// Only rows of the comparison with this in their names, for example `sync pods`; nothing is written then
+    #[arg(long)]
+    only: Option<String>,
+    /// Leaves client-go out; nothing is written then
+    #[arg(long)]
+    without_go: bool,
     #[command(subcommand)]
     part: Option<Part>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Measure {
+    All,
+    /// The embedded API server under load
+    Server,
+    /// This library, client-go and kube-runtime
+    Libraries,
 }
 
 #[derive(Debug, Subcommand)]
@@ -86,6 +111,26 @@ async fn main() -> Result<(), Error> {
         arguments.rate = arguments.rate.min(200);
         arguments.seconds = 1;
     }
+    if arguments.measure != Measure::Libraries {
+        measure_server(&arguments).await?;
+    }
+    if arguments.measure == Measure::Server {
+        return Ok(());
+    }
+    let whole = !arguments.quick && arguments.only.is_none() && !arguments.without_go;
+    let options = compare::Options {
+        quick: arguments.quick,
+        rounds: if arguments.quick { 1 } else { arguments.rounds.max(1) },
+        page: whole.then(compare::default_page),
+        sizes: arguments.sizes,
+        only: arguments.only,
+        without_go: arguments.without_go,
+    };
+    compare::run(&options).await
+}
+
+/// The embedded API server under load.
+async fn measure_server(arguments: &Arguments) -> Result<(), Error> {
     let server = child::Server::start().await?;
     let mut report = report::Report::new("kube-testserver under load, and copies of its pods");
     let before = server.resident();
@@ -94,7 +139,7 @@ async fn main() -> Result<(), Error> {
     let json_bytes = load::list(&server, arguments.pods, &mut report).await?;
     memory::weigh(before, server.resident(), arguments.pods, json_bytes, &mut report);
     follow::compare(&server, arguments.pods, &mut report).await?;
-    watchers::follow(&server, &arguments, &mut report).await?;
+    watchers::follow(&server, arguments, &mut report).await?;
     if let (Some(before), Some(after)) = (before, server.resident()) {
         report.row(
             "server resident at the end",
