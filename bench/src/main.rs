@@ -101,7 +101,11 @@ async fn main() -> Result<(), Error> {
     match arguments.part {
         Some(Part::Server) => return child::serve().await,
         Some(Part::Replay { pods, widgets }) => return replay::serve(pods, widgets).await,
-        Some(Part::Measure(settings)) => return measure::run(settings).await,
+        Some(Part::Measure(settings)) => {
+            measure::run(settings).await?;
+            // What the libraries do when they are stopped is not measured, and may take long.
+            std::process::exit(0);
+        }
         Some(Part::Follow { library, url, pods }) => return follow::run(library, &url, pods).await,
         None => {}
     }

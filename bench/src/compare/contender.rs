@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::time::Duration;
 
 use tokio::process::Command;
 
@@ -45,6 +46,9 @@ impl fmt::Display for Contender {
         })
     }
 }
+
+/// How long one measurement may take.
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// The programs that measure.
 #[derive(Clone, Debug)]
@@ -102,7 +106,9 @@ impl Programs {
         if let Contender::ClientGo(way) = contender {
             command.env("KUBE_FEATURE_WatchListClient", (way == Way::WatchList).to_string());
         }
-        let output = command.output().await?;
+        let output = tokio::time::timeout(PATIENCE, command.output())
+            .await
+            .map_err(|_| format!("{contender}: {} does not end", all.join(" ")))??;
         if !output.status.success() {
             return Err(format!("{contender}: {} failed: {}", all.join(" "), output.status).into());
         }

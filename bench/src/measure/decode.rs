@@ -15,6 +15,7 @@ const ROUNDS: usize = 7;
 
 /// A pod with five fields, two of them in its metadata.
 #[derive(Debug, Deserialize)]
+#[expect(dead_code, reason = "decoded and not looked at")]
 struct Few {
     metadata: FewMetadata,
     spec: FewSpec,
@@ -22,6 +23,7 @@ struct Few {
 }
 
 #[derive(Debug, Deserialize)]
+#[expect(dead_code, reason = "decoded and not looked at")]
 struct FewMetadata {
     name: String,
     namespace: String,
@@ -29,12 +31,14 @@ struct FewMetadata {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[expect(dead_code, reason = "decoded and not looked at")]
 struct FewSpec {
     node_name: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[expect(dead_code, reason = "decoded and not looked at")]
 struct FewStatus {
     phase: String,
     #[serde(rename = "podIP")]
@@ -43,10 +47,9 @@ struct FewStatus {
 
 /// What an informer of a projection has: all the metadata, and three fields.
 #[derive(Debug, Deserialize)]
+#[expect(dead_code, reason = "decoded and not looked at")]
 struct Fields {
-    #[expect(dead_code, reason = "decoded and not looked at")]
     spec: FewSpec,
-    #[expect(dead_code, reason = "decoded and not looked at")]
     status: FewStatus,
 }
 

@@ -9,7 +9,7 @@ use kube_client::{Api, Client, Config};
 use kube_core::{Selector, SelectorExt};
 use kube_runtime::reflector::store::Writer;
 use kube_runtime::reflector::{ObjectRef, Store};
-use kube_runtime::{reflector, watcher};
+use kube_runtime::{WatchStreamExt, reflector, watcher};
 use tokio::sync::mpsc;
 
 use super::kind::Measured;
@@ -49,7 +49,7 @@ fn follow<K: Kind>(
     };
     let writer = Writer::new(K::dynamic_type());
     let store = writer.as_reader();
-    let stream = reflector(writer, watcher(api, config));
+    let stream = reflector(writer, watcher(api, config).default_backoff());
     tokio::spawn(stream.for_each(move |event| {
         if let Ok(event) = event {
             call(&event);

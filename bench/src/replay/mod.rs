@@ -14,7 +14,7 @@ mod wire;
 pub(crate) use answer::EVENT_VERSION;
 pub(crate) use child::{Control, Replay};
 pub(crate) use kind::{CHANGED_EACH, Form, one_pod};
-pub(crate) use template::{PER_NAMESPACE, PER_NODE, SHARDS};
+pub(crate) use template::{PER_NAMESPACE, PER_NODE};
 
 use std::collections::HashMap;
 use std::convert::Infallible;

@@ -46,7 +46,7 @@ const VARIED: [(&str, &str); 9] = [
 ];
 
 /// In how many shards, by label, objects are.
-pub(crate) const SHARDS: u64 = 16;
+const SHARDS: u64 = 16;
 
 /// How many objects a namespace has.
 pub(crate) const PER_NAMESPACE: u64 = 1_000;
