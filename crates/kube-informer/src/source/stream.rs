@@ -32,8 +32,10 @@ where
         if let Some(object) = maker.want.known(|| encoding.peek_key(&item)) {
             return Ok(ListPart::Item(object));
         }
+        // Packed before it is decoded: what stays is then not among what goes.
+        let packed = maker.pack(&item);
         let object =
-            encoding.decode_object(&item, options).and_then(|object| maker.make(object, Some(&item)));
+            encoding.decode_object(&item, options).and_then(|object| maker.make(object, packed, true));
         Ok(object.map_or_else(ListPart::Undecodable, ListPart::Item))
     };
     pipeline(body, encoding.items(limits), want.tracker(), decode)
@@ -53,7 +55,6 @@ where
     let maker = Maker { want: Arc::clone(want), encoding, options };
     let initial = AtomicBool::new(initial);
     let decode = move |frame: Bytes| {
-        let object = || encoding.split_event(&frame).map(|(_, object)| object);
         // Much of what is there may be known; what comes later is new.
         let known = || {
             let (kind, object) = encoding.split_event(&frame)?;
@@ -64,12 +65,15 @@ where
         {
             return Ok(WatchPart::Event(Event::Added(object)));
         }
+        // Of what is there, nobody is told before all of it has come.
+        let at_rest = initial.load(Ordering::Relaxed);
+        let packed = encoding.split_event(&frame).and_then(|(_, object)| maker.pack(object));
         match encoding.decode_event(&frame, options) {
             Ok(event) => {
                 if matches!(event, Event::Bookmark { initial_events_end: true, .. }) {
                     initial.store(false, Ordering::Relaxed);
                 }
-                Ok(taken(event, |decoded| maker.make(decoded, object())))
+                Ok(taken(event, |decoded| maker.make(decoded, packed, at_rest)))
             }
             Err(EventError::Object { event, error }) => Ok(WatchPart::Undecodable { event, error }),
             Err(error) => Err(SourceError::garbled(error)),
@@ -86,22 +90,26 @@ struct Maker<K> {
 }
 
 impl<K: Resource + DeserializeOwned + Send + Sync + 'static> Maker<K> {
-    /// A handle to an object, and the bytes that it was decoded from, if they are known.
-    fn make(&self, object: K, bytes: Option<&[u8]>) -> Result<Object<K>, DecodeError> {
+    /// What is kept of an object that is to rest as bytes.
+    fn pack(&self, bytes: &[u8]) -> Option<Box<[u8]>> {
+        if !self.want.packs() {
+            return None;
+        }
+        let kept = match self.options.keep_managed_fields {
+            true => bytes.to_vec(),
+            false => self.encoding.strip_managed_fields(bytes).ok()?,
+        };
+        Some(kept.into_boxed_slice())
+    }
+
+    /// A handle to an object, and the bytes that it is to rest as; `at_rest` if nobody is about to look into it.
+    fn make(&self, object: K, packed: Option<Box<[u8]>>, at_rest: bool) -> Result<Object<K>, DecodeError> {
         if object.meta().name.as_deref().unwrap_or("").is_empty() {
             return Err(DecodeError { key: None, why: "it has no name".to_owned() });
         }
         let (encoding, options) = (self.encoding, self.options);
-        let packed = || {
-            let bytes = bytes?;
-            let kept = match options.keep_managed_fields {
-                true => bytes.to_vec(),
-                false => encoding.strip_managed_fields(bytes).ok()?,
-            };
-            Some(kept.into_boxed_slice())
-        };
         let codec = |warm| Codec::new(move |bytes: &[u8]| encoding.decode_object(bytes, options), warm);
-        self.want.take_bytes(object, encoding, packed, codec)
+        self.want.take_bytes(object, encoding, packed, at_rest, codec)
     }
 }
 

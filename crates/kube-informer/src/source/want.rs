@@ -105,12 +105,19 @@ impl<K: Resource + 'static> Want<K> {
         })
     }
 
+    /// Whether objects are to rest as bytes.
+    pub(crate) fn packs(&self) -> bool {
+        self.residency != Residency::Decoded && self.transform.is_none()
+    }
+
     /// Makes a handle of an object that has arrived as bytes: those that it is to rest as, if it is to rest as bytes.
+    /// With `at_rest` nobody is about to look into it.
     pub(crate) fn take_bytes(
         &self,
         object: K,
         encoding: Encoding,
-        bytes: impl FnOnce() -> Option<Box<[u8]>>,
+        bytes: Option<Box<[u8]>>,
+        at_rest: bool,
         codec: impl FnOnce(Option<Warm<K>>) -> Codec<K>,
     ) -> Result<Object<K>, DecodeError> {
         let warm = match self.residency {
@@ -121,10 +128,13 @@ impl<K: Resource + 'static> Want<K> {
         if self.transform.is_some() {
             return self.take(object);
         }
-        let Some(bytes) = bytes() else { return self.take(object) };
+        let Some(bytes) = bytes else { return self.take(object) };
         let slot = usize::from(encoding != Encoding::Json);
         let codec = self.codecs[slot].get_or_init(|| Arc::new(codec(warm.map(Warm::new))));
-        Ok(Object::packed(object, bytes, codec))
+        Ok(match at_rest {
+            true => Object::packed_at_rest(object, bytes, codec),
+            false => Object::packed(object, bytes, codec),
+        })
     }
 }
 
