@@ -1,8 +1,11 @@
-//! The project's own commands: `cargo xtask test`, `bench`, `e2e-server`, `schema`, `deny`.
+//! The project's own commands: `cargo xtask test`, `bench`, `e2e-server`, `schema`, `accessors`, `deny`.
 
+mod accessors;
 #[cfg(test)]
 mod conformance;
 mod e2e;
+#[cfg(test)]
+mod readme;
 mod step;
 
 use std::path::Path;
@@ -42,6 +45,12 @@ enum Command {
         #[arg(long)]
         check: bool,
     },
+    /// Make the methods anew that lead from a factory to each built-in kind, from k8s-openapi's sources
+    Accessors {
+        /// Change nothing; fail if a file is not up to date
+        #[arg(long)]
+        check: bool,
+    },
     /// Check licences, bans and duplicate versions (needs cargo-deny)
     Deny,
 }
@@ -52,6 +61,7 @@ fn main() -> ExitCode {
         Command::Bench { arguments } => bench(arguments),
         Command::E2eServer { force } => e2e::server(force),
         Command::Schema { check } => schema(check),
+        Command::Accessors { check } => accessors::accessors(check),
         Command::Deny => step::run(&deny()),
     };
     match outcome {
@@ -74,6 +84,10 @@ fn test() -> Result<(), Failed> {
             .env("RUSTDOCFLAGS", "-D warnings"),
         Step::cargo("the benchmark runs", &["run", "--quiet", "--package", "bench", "--", "--quick"]),
     ];
+    for version in accessors::other_versions()? {
+        let check = ["check", "--quiet", "--package", "kube-informer", "--lib"];
+        steps.push(Step::cargo("another Kubernetes", &check).env("K8S_OPENAPI_ENABLED_VERSION", &version));
+    }
     if step::works(&Step::cargo("cargo-deny", &["deny", "--version"])) {
         steps.push(deny());
     } else {

@@ -28,8 +28,10 @@
 //! [`reflector`] follows it by client-go's rules and feeds a [`queue`], the [`store`] keeps the copy, and the
 //! [`fanout`] tells the listeners. A [`lister`] reads the copy the way controllers do, and a
 //! [`factory`] makes one informer for each type; [`discovery`] says what resources a server has. To wait until something
-//! happens, once, see [`watch`]. [`metrics`] show all of it to Prometheus.
+//! happens, once, see [`watch`]; to select by text, see [`selector`]. [`metrics`] show all of it to Prometheus.
 
+pub mod accessors;
+pub mod cache;
 pub mod discovery;
 pub mod factory;
 pub mod fanout;
@@ -40,11 +42,16 @@ pub mod object;
 pub mod projection;
 pub mod queue;
 pub mod reflector;
+pub mod selector;
 pub mod source;
 pub mod store;
 pub mod watch;
 
-pub use factory::{DynamicSharedInformerFactory, MetadataSharedInformerFactory, SharedInformerFactory};
+pub use cache::Cache;
+pub use factory::{
+    DynamicSharedInformerFactory, MetadataSharedInformerFactory, ObjectOrMetadataInformerFactory,
+    SharedInformerFactory,
+};
 pub use fanout::EventHandler;
 pub use informer::SharedInformer;
 pub use metrics::Metrics;

@@ -26,9 +26,6 @@ pub(crate) struct DemoArguments {
     duration: Option<Duration>,
 }
 
-/// How often each informer says how it is doing.
-const STATUS_EVERY: Duration = Duration::from_secs(5);
-
 type Failure = Box<dyn std::error::Error>;
 
 pub(crate) async fn run(arguments: DemoArguments) -> Result<(), Failure> {
@@ -42,7 +39,7 @@ pub(crate) async fn run(arguments: DemoArguments) -> Result<(), Failure> {
         followed::<Pod>(&factory)?,
         followed::<Event>(&factory)?,
     ];
-    let show = Show { format: Format::Line, notes: To::Stdout, status_every: Some(STATUS_EVERY) };
+    let show = Show { format: Format::Line, notes: To::Stdout, status_every: Format::Line.status_every() };
     let mut following = Following::new(followed, show);
     let (output, paint) = (Output::start(), Paint::of_stdout());
     let url = embedded.url();

@@ -20,6 +20,9 @@ use crate::paint::{DIM, GREEN, Paint, RED, harmless};
 use crate::seen::{Seen, What};
 use crate::trouble::{News, Told};
 
+/// How often people are told how each informer is doing.
+const STATUS_EVERY: Duration = Duration::from_secs(5);
+
 type ReadStatus = Box<dyn Fn() -> InformerStatus + Send + Sync>;
 
 /// An informer, without the type of its objects.
@@ -58,13 +61,23 @@ pub(crate) enum Format {
     Json,
 }
 
+impl Format {
+    /// How often each informer says how it is doing, if nobody says otherwise.
+    pub(crate) fn status_every(self) -> Option<Duration> {
+        match self {
+            Format::Line => Some(STATUS_EVERY),
+            Format::Json => None,
+        }
+    }
+}
+
 /// How informers are shown.
 #[derive(Debug)]
 pub(crate) struct Show {
     pub(crate) format: Format,
     /// Where everything goes that is not an event.
     pub(crate) notes: To,
-    /// How often each informer says how it is doing.
+    /// How often each informer says how it is doing; none for never.
     pub(crate) status_every: Option<Duration>,
 }
 

@@ -54,9 +54,14 @@ pub(crate) async fn signal() {
 
 /// Reads `5` or `0.5` as seconds.
 pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
-    match Duration::try_from_secs_f64(seconds) {
-        Ok(duration) if !duration.is_zero() => Ok(duration),
-        _ => Err("must be more than 0, and less than for ever".to_owned()),
+    match seconds_or_never(text)? {
+        Duration::ZERO => Err("must be more than 0".to_owned()),
+        duration => Ok(duration),
     }
+}
+
+/// Reads `5`, `0.5` or `0` as seconds.
+pub(crate) fn seconds_or_never(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
+    Duration::try_from_secs_f64(seconds).map_err(|_| "must not be less than 0, nor for ever".to_owned())
 }

@@ -27,7 +27,7 @@ const EXAMPLES: &str = "\
 Examples:
   kubectl-informer watch pods                          pods in the namespace of the current context
   kubectl-informer watch deploy,po -n shop -l app=web  deployments and pods of one application
-  kubectl-informer watch nodes events -A --status 10   nodes, and events of all namespaces; each 10 s how it goes
+  kubectl-informer watch nodes events -A --status 60   nodes, and events of all namespaces; each minute how it goes
   kubectl-informer watch pods --field-selector spec.nodeName=node-a -A
   kubectl-informer watch certificates.cert-manager.io -A -o json | jq -c '[.type, .object.metadata.name]'
   kubectl-informer watch deploy,pods --embedded        without a cluster: one that lives in this process
@@ -67,12 +67,19 @@ pub(crate) struct WatchArguments {
     /// Use this context of the kubeconfig [default: the current one]
     #[arg(long, value_name = "NAME")]
     context: Option<String>,
-    /// Say how each informer is doing every so many seconds [default: never]
-    #[arg(long, value_name = "SECONDS", value_parser = stop::seconds)]
+    /// Say how each informer is doing every so many seconds; 0 for never [default: 5, and 0 with -o json]
+    #[arg(long, value_name = "SECONDS", value_parser = stop::seconds_or_never)]
     status: Option<Duration>,
     /// Stop after so many seconds [default: run until Ctrl-C]
     #[arg(long, value_name = "SECONDS", value_parser = stop::seconds)]
     duration: Option<Duration>,
+}
+
+impl WatchArguments {
+    /// How often each informer says how it is doing; none for never.
+    fn status_every(&self) -> Option<Duration> {
+        self.status.or(self.output.status_every()).filter(|time| !time.is_zero())
+    }
 }
 
 /// Why nothing can be watched.
@@ -94,6 +101,8 @@ pub(crate) enum WatchError {
     Discovery(DiscoveryError),
     #[error(transparent)]
     Unknown(#[from] ResolveError),
+    #[error("no resource is named; say which, for example: kubectl-informer watch pods")]
+    NothingNamed,
     #[error("{given:?} names one object; say: {resource} --field-selector metadata.name={name}")]
     OneObject { given: String, resource: String, name: String },
     #[error(
@@ -110,6 +119,9 @@ pub(crate) enum WatchError {
 const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(crate) async fn run(arguments: WatchArguments) -> Result<(), Box<dyn std::error::Error>> {
+    if arguments.resources.iter().all(String::is_empty) {
+        return Err(WatchError::NothingNamed.into());
+    }
     let mut end = pin!(stop::end(arguments.duration));
     let embedded = match arguments.embedded {
         true => Some(Embedded::start().await.map_err(WatchError::from)?),
@@ -154,7 +166,7 @@ async fn follow(
         () = &mut end => return Ok(0),
         outcome = begin(&followed, output) => outcome?,
     }
-    let show = Show { format: arguments.output, notes: To::Stderr, status_every: arguments.status };
+    let show = Show { format: arguments.output, notes: To::Stderr, status_every: arguments.status_every() };
     let mut following = Following::new(followed, show);
     tokio::select! {
         biased;
@@ -290,4 +302,29 @@ fn refused(what: &What, error: &SourceError) -> WatchError {
         _ => "check -l and --field-selector",
     };
     WatchError::Refused { resource: what.resource.clone(), why: error.to_string(), advice }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        watch: WatchArguments,
+    }
+
+    #[test]
+    fn people_are_told_how_it_goes_and_programs_if_they_ask() {
+        let status = |more: &[&str]| {
+            let line = ["watch", "pods"].iter().chain(more);
+            Line::try_parse_from(line).unwrap().watch.status_every()
+        };
+        let seconds = |seconds| Some(Duration::from_secs(seconds));
+        assert_eq!((status(&[]), status(&["-o", "json"])), (seconds(5), None));
+        assert_eq!((status(&["--status", "0"]), status(&["--status", "60"])), (None, seconds(60)));
+        assert_eq!(status(&["-o", "json", "--status", "7"]), seconds(7));
+    }
 }

@@ -168,6 +168,7 @@ fn what_cannot_be_watched_is_said_in_one_line() {
         refused(&[&["watch", "--kubeconfig", &alice], arguments].concat(), wanted);
     };
     watch(&["pods,deploymets"], "the server has no resource \"deploymets\"; did you mean deployments.apps?");
+    watch(&[","], "no resource is named; say which");
     watch(&["tokenreviews"], "tokenreviews.authentication.k8s.io cannot be followed");
     watch(&["pod/web"], "say: pod --field-selector metadata.name=web");
     watch(&["pods", "secrets"], "cannot watch secrets: secrets is forbidden: User \"alice\" cannot ");
@@ -236,7 +237,7 @@ fn kinds_without_a_namespace_and_kinds_named_twice_are_shown_once() {
 #[test]
 fn watch_shows_the_embedded_cluster_in_columns_and_how_it_goes_beside() {
     let (lines, notes) =
-        stopped_after(&["watch", "deploy,po", "Namespace", "--embedded", "--status", "1"], |line| {
+        stopped_after(&["watch", "deploy,po", "Namespace", "--embedded", "--status", "0.2"], |line| {
             line == "MODIFIED  apps/v1 Deployment      shop/web              status.readyReplicas 0 → 1"
         });
     for wanted in [
@@ -284,7 +285,7 @@ fn a_kind_that_becomes_forbidden_is_said_once_and_once_more_when_it_works_again(
     access.add_user("t", "alice", ["devs"]);
     let alice = cluster.kubeconfig("alice-later", |text| text.replace("kube-testserver-admin", "t"));
     cluster.config_map("default", "a", "x");
-    let mut watch = program(&["watch", "cm", "secrets", "--kubeconfig", &alice])
+    let mut watch = program(&["watch", "cm", "secrets", "--kubeconfig", &alice, "--status", "0"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -315,7 +316,7 @@ fn a_reader_that_does_not_read_keeps_nobody_from_stopping_it() {
         cluster.config_map("default", &format!("c{name}"), &value);
     }
     let kubeconfig = cluster.kubeconfig("unread", |text| text);
-    let mut watch = program(&["watch", "cm", "-o", "json", "--kubeconfig", &kubeconfig, "--duration", "1"])
+    let mut watch = program(&["watch", "cm", "-o", "json", "--kubeconfig", &kubeconfig, "--duration", "0.5"])
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
@@ -363,7 +364,7 @@ fn serve_answers_until_it_is_told_to_stop() {
 
 #[test]
 fn the_demo_shows_what_happens_without_colours_when_nobody_looks() {
-    let output = run(&["demo", "--duration", "2"]);
+    let output = run(&["demo", "--duration", "0.8"]);
     assert!(output.status.success());
     let text = String::from_utf8(output.stdout).unwrap();
     for wanted in ["ADDED     v1 Namespace            shop", "ADDED     apps/v1 Deployment      shop/web"] {

@@ -12,16 +12,13 @@ use kube_client::Client;
 use kube_client::client::Body;
 use serde::de::DeserializeOwned;
 
+use super::Resources;
 use super::wire::{Entry, Group, GroupVersions, OldResources, Root, Said, Version};
-use super::{Resources, group_version};
 use crate::reflector::Failure;
-use crate::source::SourceError;
+use crate::source::{SourceError, group_version};
 
 /// The largest answer that is read. Two thousand custom resources need about a twentieth.
 const MAX_ANSWER_BYTES: usize = 32 << 20;
-
-/// How much of an error's body is read.
-const MAX_ERROR_BYTES: usize = 64 << 10;
 
 /// How long an answer may take, to its last byte.
 const PATIENCE: Duration = Duration::from_secs(32);
@@ -122,13 +119,8 @@ async fn entries(client: &Client, path: &str) -> Result<Vec<Entry>, String> {
 
 async fn get<T: DeserializeOwned>(client: &Client, path: &str, accept: &str) -> Result<T, SourceError> {
     let asked = tokio::time::timeout(PATIENCE, bytes(client, path, accept)).await;
-    let bytes = asked.map_err(|_| {
-        let silent = std::io::Error::new(
-            std::io::ErrorKind::TimedOut,
-            format!("no answer in {} seconds", PATIENCE.as_secs()),
-        );
-        SourceError::connection(&silent)
-    })??;
+    let silent = |_| SourceError::trouble(format!("no answer in {} seconds", PATIENCE.as_secs()));
+    let bytes = asked.map_err(silent)??;
     serde_json::from_slice(&bytes).map_err(SourceError::garbled)
 }
 
@@ -136,12 +128,7 @@ async fn bytes(client: &Client, path: &str, accept: &str) -> Result<Bytes, Sourc
     let request = Request::get(path).header(header::ACCEPT, accept).body(Body::empty());
     let request = request.map_err(|error| SourceError::connection(&error))?;
     let response = client.send(request).await.map_err(|error| SourceError::connection(&error))?;
-    let code = response.status();
-    if !code.is_success() {
-        let body = Limited::new(response.into_body(), MAX_ERROR_BYTES).collect().await;
-        let body = body.map(http_body_util::Collected::to_bytes).unwrap_or_default();
-        return Err(SourceError::status(code.as_u16(), None, &body));
-    }
+    let response = SourceError::unless_good(response).await?;
     match Limited::new(response.into_body(), MAX_ANSWER_BYTES).collect().await {
         Ok(body) => Ok(body.to_bytes()),
         Err(error) if error.is::<LengthLimitError>() => {

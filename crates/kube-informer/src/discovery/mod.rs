@@ -10,12 +10,15 @@ mod resolve;
 mod wire;
 
 pub use fetch::DiscoveryError;
+pub(crate) use nearest::{MAX_NEAREST, errors as typing_errors};
 pub use resolve::ResolveError;
 
 use std::collections::HashSet;
 
 use kube_client::Client;
-use kube_core::ApiResource;
+use kube_core::{ApiResource, GroupVersionResource};
+
+use crate::source::{group_version, resource_name};
 
 use wire::Group;
 
@@ -137,8 +140,13 @@ impl Resources {
 impl ServerResource {
     /// `deployments.apps`, or `pods` in the core group.
     pub fn full_name(&self) -> String {
-        let ApiResource { group, plural, .. } = &self.resource;
-        if group.is_empty() { plural.clone() } else { format!("{plural}.{group}") }
+        resource_name(&self.resource.plural, &self.resource.group)
+    }
+
+    /// What the [factories](crate::factory) that need no type are asked with.
+    pub fn group_version_resource(&self) -> GroupVersionResource {
+        let ApiResource { group, version, plural, .. } = &self.resource;
+        GroupVersionResource::gvr(group, version, plural)
     }
 
     /// Whether something can be done with it: `list`, `watch`, …
@@ -157,8 +165,4 @@ impl Unanswered {
     pub fn group_version(&self) -> String {
         group_version(&self.group, &self.version)
     }
-}
-
-fn group_version(group: &str, version: &str) -> String {
-    if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") }
 }

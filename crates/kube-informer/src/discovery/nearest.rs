@@ -3,7 +3,7 @@
 use super::Resources;
 
 /// How many names are suggested.
-const MAX_NEAREST: usize = 3;
+pub(crate) const MAX_NEAREST: usize = 3;
 
 /// A longer name is no typing error of any other: Kubernetes has none longer than this.
 const MAX_NAME: usize = 253;
@@ -31,8 +31,8 @@ pub(super) fn nearest(resources: &Resources, asked: &str) -> Vec<String> {
     near.into_iter().take(MAX_NEAREST).map(|(_, name)| name).collect()
 }
 
-/// How many typing errors make one name of another; none if it would take too many.
-fn errors(asked: &[char], name: &str) -> Option<usize> {
+/// How many typing errors make what was asked for, in small letters, of a name; none if it would take too many.
+pub(crate) fn errors(asked: &[char], name: &str) -> Option<usize> {
     let name: Vec<char> = name.chars().take(MAX_NAME).flat_map(char::to_lowercase).collect();
     if asked.len() >= MIN_BEGINNING && name.len() > asked.len() && name.starts_with(asked) {
         return Some(1);

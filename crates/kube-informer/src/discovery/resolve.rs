@@ -17,6 +17,14 @@ pub enum ResolveError {
         /// The versions of groups that did not answer, where it may be: `metrics.k8s.io/v1beta1`.
         unanswered: Vec<String>,
     },
+    /// What was asked for is the kind of a list, and no resource.
+    #[error("{name:?} is the kind of a list, and no resource; ask for {resource}, which is in the list")]
+    ListKind {
+        /// What was asked for: `PodList`.
+        name: String,
+        /// What is in the list: `pods`.
+        resource: String,
+    },
     /// There is such a resource, but it cannot be listed and watched.
     #[error(
         "{resource} cannot be followed: that needs the verbs list and watch, and it has {}",
@@ -64,6 +72,9 @@ pub(super) fn resolve<'a>(resources: &'a Resources, name: &str) -> Result<&'a Se
             }
         }
     }
+    if let Some(listed) = in_list(resources, &wanted) {
+        return Err(ResolveError::ListKind { name: name.to_owned(), resource: listed.full_name() });
+    }
     let name = name.to_owned();
     Err(match unfollowable {
         Some(found) => {
@@ -75,6 +86,16 @@ pub(super) fn resolve<'a>(resources: &'a Resources, name: &str) -> Result<&'a Se
             ResolveError::Unknown { name, nearest: nearest(resources, asked), unanswered }
         }
     })
+}
+
+/// What is in the list, if this is the kind of one: `podlist`, `deploymentlist.apps`.
+fn in_list<'a>(resources: &'a Resources, wanted: &str) -> Option<&'a ServerResource> {
+    let (name, rest) = wanted.split_once('.').map_or((wanted, ""), |(name, _)| (name, &wanted[name.len()..]));
+    let kind = name.strip_suffix("list").filter(|kind| !kind.is_empty())?;
+    let item = format!("{kind}{rest}");
+    let forms: Vec<Form<'_>> = Form::all(&item).collect();
+    let mut all = resources.all.iter().filter(|one| one.can_be_followed());
+    all.find(|one| forms.iter().any(|form| form.is_about(one, false) && by_kind(one, form.name)))
 }
 
 /// One way to read `name`, `name.group` or `name.version.group`.

@@ -3,7 +3,8 @@
 use kube_core::ApiResource;
 use serde::{Deserialize, Deserializer};
 
-use super::{ServerResource, group_version};
+use super::ServerResource;
+use crate::source::group_version;
 
 /// A group with its versions.
 pub(super) struct Group {

@@ -9,15 +9,17 @@ use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube_client::Client;
-use kube_core::Resource;
+use kube_core::{GroupVersionResource, Resource};
 use serde::de::DeserializeOwned;
 
-use super::{FactoryError, InformerFactory, Mode, Typed};
+use super::resource::{KnownTypes, Make};
+use super::{FactoryError, InformerFactory, Mode, Typed, known};
 use crate::informer::{InformerBuilder, SharedInformer};
 use crate::metrics::Metrics;
 use crate::object::Residency;
 use crate::reflector::Config;
-use crate::source::{KubeSource, Tweak, resource_name};
+use crate::selector::{check_fields, check_labels};
+use crate::source::{KubeSource, SourceError, Transform, Tweak, resource_name};
 
 /// Changes what is asked for, for every type.
 type TweakHook = Box<dyn Fn(&mut Tweak) + Send + Sync>;
@@ -26,15 +28,15 @@ type TweakHook = Box<dyn Fn(&mut Tweak) + Send + Sync>;
 #[must_use = "a builder does nothing until `build`"]
 pub struct FactoryBuilder<M> {
     client: Client,
-    settings: Settings,
+    pub(super) settings: Settings,
     mode: PhantomData<fn() -> M>,
 }
 
-/// Changes each object of a type.
-type TransformOf<K> = Arc<dyn Fn(K) -> K + Send + Sync>;
-
 /// Changes what all objects have.
 type MetadataHook = Arc<dyn Fn(&mut ObjectMeta) + Send + Sync>;
+
+/// Is told what goes wrong with which resource.
+type ErrorHook = Arc<dyn Fn(&str, &SourceError) + Send + Sync>;
 
 /// What is set about a factory.
 #[derive(Default)]
@@ -48,8 +50,10 @@ pub(super) struct Settings {
     pub(super) transform_metadata: Option<MetadataHook>,
     /// Each an `Arc<dyn Fn(K) -> K + Send + Sync>` of its type.
     transforms: HashMap<TypeId, Box<dyn Any + Send + Sync>>,
+    pub(super) kinds: KnownTypes,
     pub(super) residency: Residency,
     pub(super) metrics: Option<Metrics>,
+    on_error: Option<ErrorHook>,
     pub(super) config: Config,
     pub(super) seed: u64,
 }
@@ -82,7 +86,8 @@ impl<M: Mode> FactoryBuilder<M> {
         self
     }
 
-    /// Changes what is asked for, for every type: selectors and other parameters.
+    /// Changes what is asked for, for every type: selectors and other parameters. Selectors that make no sense are
+    /// refused when an informer is asked for. The function must not ask the factory.
     pub fn tweak(mut self, change: impl Fn(&mut Tweak) + Send + Sync + 'static) -> Self {
         self.settings.tweak = Some(Box::new(change));
         self
@@ -104,6 +109,13 @@ impl<M: Mode> FactoryBuilder<M> {
     /// Shows all informers there.
     pub fn metrics(mut self, metrics: &Metrics) -> Self {
         self.settings.metrics = Some(metrics.clone());
+        self
+    }
+
+    /// Is called with everything that goes wrong while following, and the resource that it goes wrong with. See
+    /// [`InformerBuilder::on_error`](crate::informer::InformerBuilder::on_error).
+    pub fn on_error(mut self, hook: impl Fn(&str, &SourceError) + Send + Sync + 'static) -> Self {
+        self.settings.on_error = Some(Arc::new(hook));
         self
     }
 
@@ -134,7 +146,7 @@ impl FactoryBuilder<Typed> {
 
     /// Changes each object of a type, exactly once, before it reaches the store: to drop what nobody reads.
     pub fn transform_of<K: 'static>(mut self, transform: impl Fn(K) -> K + Send + Sync + 'static) -> Self {
-        let transform: TransformOf<K> = Arc::new(transform);
+        let transform: Transform<K> = Arc::new(transform);
         self.settings.transforms.insert(TypeId::of::<K>(), Box::new(transform));
         self
     }
@@ -152,13 +164,8 @@ impl Settings {
     where
         K: Resource + DeserializeOwned + Send + Sync + 'static,
     {
-        let tweaked = |source: KubeSource<K>| {
-            source.tweak(|tweak| {
-                if let Some(change) = &self.tweak {
-                    change(tweak);
-                }
-            })
-        };
+        let tweak = self.checked_tweak()?;
+        let tweaked = |source: KubeSource<K>| source.tweak(|own| *own = tweak.clone());
         let mut builder = match &self.namespaces {
             Some(namespaces) if !cluster_scoped => {
                 let sources = KubeSource::namespaces(client, namespaces, kind).into_iter().map(tweaked);
@@ -166,15 +173,34 @@ impl Settings {
             }
             _ => SharedInformer::builder(tweaked(KubeSource::all(client.clone(), kind))),
         };
+        let resource = resource_name(&K::plural(kind), &K::group(kind));
         if let Some(name) = &self.name {
-            let resource = resource_name(&K::plural(kind), &K::group(kind));
             builder = builder.name(format!("{name}/{resource}"));
+        }
+        if let Some(hook) = self.on_error.clone() {
+            builder = builder.on_error(move |error| hook(&resource, error));
         }
         if let Some(metrics) = &self.metrics {
             builder = builder.metrics(metrics);
         }
         let builder = builder.seed(self.seed.wrapping_add(number)).resync(self.resync);
         Ok(builder.residency(self.residency).config(self.config.clone()))
+    }
+
+    /// What is asked for.
+    fn checked_tweak(&self) -> Result<Tweak, FactoryError> {
+        let mut tweak = Tweak::default();
+        if let Some(change) = &self.tweak {
+            change(&mut tweak);
+        }
+        check_labels(&tweak.label_selector)?;
+        check_fields(&tweak.field_selector)?;
+        Ok(tweak)
+    }
+
+    /// What makes the informer of a resource whose type was made known.
+    pub(super) fn maker_of(&self, asked: &GroupVersionResource) -> Option<Make> {
+        self.kinds.get(&known::as_key(asked)).copied()
     }
 
     /// How often listeners of a type are told everything again.
@@ -188,7 +214,7 @@ impl Settings {
     ) -> Option<impl Fn(K) -> K + Send + Sync + 'static + use<K>> {
         let all = self.transform_metadata.clone();
         let own = self.transforms.get(&TypeId::of::<K>());
-        let own = own.and_then(|any| any.downcast_ref::<TransformOf<K>>()).cloned();
+        let own = own.and_then(|any| any.downcast_ref::<Transform<K>>()).cloned();
         if all.is_none() && own.is_none() {
             return None;
         }

@@ -3,9 +3,10 @@
 use kube_core::{ApiResource, DynamicObject, GroupVersionResource, Resource};
 use serde::de::DeserializeOwned;
 
-use super::{FactoryError, InformerFactory, Inner, Mode};
+use super::{FactoryError, InformerFactory, Inner, Mode, known};
 use crate::informer::SharedInformer;
 use crate::lister::Lister;
+use crate::source::group_version;
 
 /// Makes informers of any resource, by group, version and resource, without a type.
 ///
@@ -50,13 +51,18 @@ pub trait ByResource: Mode<Question = GroupVersionResource> {
 
 impl<M: ByResource> InformerFactory<M> {
     /// The informer of a resource, made when it is first asked for, and anew after it was stopped. It has to be
-    /// [started](Self::start). A factory that is confined to namespaces is for resources that have them.
+    /// [started](Self::start). A factory that is confined to namespaces is for resources that have them: others are
+    /// refused where it is known of them, and else not found by the server.
     pub fn for_resource(
         &self,
         resource: &GroupVersionResource,
     ) -> Result<SharedInformer<M::Object>, FactoryError> {
+        known::check(resource)?;
         let Inner { client, settings, registry } = &*self.inner;
-        registry.get_or_make(resource.clone(), |number| {
+        if settings.namespaces.is_some() && known::is_known_cluster_scoped(resource) {
+            return Err(FactoryError::ClusterScoped { given: known::in_words(resource) });
+        }
+        registry.get_or_make(known::as_key(resource), |number| {
             let builder = settings.informer(client, &api_resource(resource), false, number)?;
             Ok(match settings.transform_of() {
                 Some(transform) => builder.transform(transform).build(),
@@ -72,18 +78,17 @@ impl<M: ByResource> InformerFactory<M> {
 
     /// Stops the informer of one resource, and returns when every task of it has ended; false if there was none.
     pub async fn shutdown_of(&self, resource: &GroupVersionResource) -> bool {
-        self.inner.registry.shutdown_of(resource).await
+        self.inner.registry.shutdown_of(&known::as_key(resource)).await
     }
 }
 
 /// What requests for a resource need. The kind is not among it.
 fn api_resource(resource: &GroupVersionResource) -> ApiResource {
     let GroupVersionResource { group, version, resource, .. } = resource;
-    let api_version = if group.is_empty() { version.clone() } else { format!("{group}/{version}") };
     ApiResource {
         group: group.clone(),
         version: version.clone(),
-        api_version,
+        api_version: group_version(group, version),
         kind: String::new(),
         plural: resource.clone(),
     }

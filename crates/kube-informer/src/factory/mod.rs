@@ -2,24 +2,30 @@
 //!
 //! | factory | asked by | gives |
 //! |---|---|---|
-//! | [`SharedInformerFactory`] | type: `of::<Pod>()` | informers of the type |
+//! | [`SharedInformerFactory`] | type: `of::<Pod>()`, or [by name](mod@crate::accessors): `core().v1().pods()` | informers of the type |
 //! | [`DynamicSharedInformerFactory`] | group, version and resource | informers of [`DynamicObject`](kube_core::DynamicObject)s |
 //! | [`MetadataSharedInformerFactory`] | group, version and resource | informers of the metadata alone, of any kind |
+//! | [`ObjectOrMetadataInformerFactory`] | group, version and resource | informers of the type where there is one, of the metadata elsewhere |
 //!
-//! They are one [`InformerFactory`], asked in different ways.
+//! The first three are one [`InformerFactory`], asked in different ways; the last is made of two of them.
 
 mod builder;
 mod dynamic;
+mod either;
 mod error;
+mod known;
 mod metadata;
 mod registry;
+mod resource;
 mod shared;
 mod typed;
 
 pub use builder::FactoryBuilder;
 pub use dynamic::{ByResource, Dynamic, DynamicSharedInformerFactory};
+pub use either::ObjectOrMetadataInformerFactory;
 pub use error::{FactoryError, NotSynced, Synced};
 pub use metadata::{Metadata, MetadataSharedInformerFactory};
+pub(crate) use shared::{cause, is_hopeless};
 pub use typed::{SharedInformerFactory, Typed};
 
 use std::fmt;

@@ -58,8 +58,8 @@ impl<Q: Eq + Hash> Registry<Q> {
         state.made += 1;
         let informer = make(state.made)?;
         let replaced = state.informers.insert(question, Arc::new(informer.clone()));
-        state.ending.retain(|informer| !informer.has_ended());
         state.ending.extend(replaced);
+        state.ending.retain(|informer| !informer.has_ended());
         Ok(informer)
     }
 

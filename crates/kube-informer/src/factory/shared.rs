@@ -53,21 +53,20 @@ impl<K: Resource + Send + Sync + 'static> AnyInformer for SharedInformer<K> {
     fn not_synced(&self) -> Option<NotSynced> {
         let status = self.watch_status();
         let status = status.borrow();
-        (!status.synced).then(|| NotSynced { resource: self.resource(), cause: cause(&status) })
+        (!status.synced).then(|| not_synced(self, &status, cause(&status)))
     }
 
     fn settled(&self) -> BoxFuture<'_, Result<Synced, NotSynced>> {
         async move {
             let mut status = self.watch_status();
-            let seen = status.wait_for(|status| status.synced || hopeless(status)).await;
-            let not_synced = |cause| NotSynced { resource: self.resource(), cause };
+            let seen = status.wait_for(|status| status.synced || is_hopeless(status)).await;
             // The sender lives in the informer, which is held here, so waiting cannot fail.
-            let Ok(status) = seen else { return Err(not_synced(None)) };
+            let Ok(status) = seen else { return Err(not_synced(self, &self.status(), None)) };
             if status.synced && status.objects == 0 && !status.quarantined.is_empty() {
-                return Err(not_synced(Some(undecodable(&status))));
+                return Err(not_synced(self, &status, Some(undecodable(&status))));
             }
             if !status.synced {
-                return Err(not_synced(cause(&status)));
+                return Err(not_synced(self, &status, cause(&status)));
             }
             let (objects, quarantined) = (status.objects, status.quarantined.len());
             Ok(Synced { resource: self.resource(), objects, quarantined })
@@ -76,22 +75,37 @@ impl<K: Resource + Send + Sync + 'static> AnyInformer for SharedInformer<K> {
     }
 }
 
-/// An answer that makes no sense may be an accident; so many in a row are not.
-const GARBLED: u64 = 3;
+fn not_synced<K: Resource + Send + Sync + 'static>(
+    informer: &SharedInformer<K>,
+    status: &InformerStatus,
+    cause: Option<SourceError>,
+) -> NotSynced {
+    let confined = status.scopes.iter().any(|scope| scope.namespace.is_some());
+    NotSynced { resource: informer.resource(), cause, confined }
+}
+
+/// An answer that makes no sense may be an accident, and a request that is not understood is put in other words; so many
+/// in a row are not.
+const TOO_OFTEN: u64 = 3;
 
 /// Trouble that time alone does not change.
 fn is_lasting(trouble: &Trouble) -> bool {
-    matches!(trouble.error.code, 401 | 403 | 404) || (trouble.error.garbled && trouble.times >= GARBLED)
+    let often = trouble.times >= TOO_OFTEN;
+    match trouble.error.code {
+        401 | 403 | 404 => !trouble.list_is_next,
+        400 | 405 | 422 => often,
+        _ => trouble.error.garbled && often,
+    }
 }
 
 /// Nothing that time alone would change.
-fn hopeless(status: &InformerStatus) -> bool {
+pub(crate) fn is_hopeless(status: &InformerStatus) -> bool {
     let lasting = |scope: &ScopeStatus| scope.trouble.as_ref().is_some_and(is_lasting);
     status.phase == Phase::Stopped || status.scopes.iter().any(lasting)
 }
 
 /// What is wrong: what lasts, if something does.
-fn cause(status: &InformerStatus) -> Option<SourceError> {
+pub(crate) fn cause(status: &InformerStatus) -> Option<SourceError> {
     let troubles = || status.scopes.iter().filter_map(|scope| scope.trouble.as_ref());
     let worst = troubles().find(|trouble| is_lasting(trouble)).or_else(|| troubles().next());
     worst.map(|trouble| trouble.error.clone())

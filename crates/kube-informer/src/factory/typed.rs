@@ -2,12 +2,13 @@
 
 use std::any::TypeId;
 
-use kube_core::{ClusterResourceScope, Resource};
+use kube_core::Resource;
 use serde::de::DeserializeOwned;
 
 use super::{FactoryError, InformerFactory, Inner, Mode};
 use crate::informer::SharedInformer;
 use crate::lister::Lister;
+use crate::source::is_cluster_scoped;
 
 /// Makes informers, one for each type, and starts and stops them together.
 ///
@@ -70,8 +71,4 @@ impl SharedInformerFactory {
     pub async fn shutdown_of<K: 'static>(&self) -> bool {
         self.inner.registry.shutdown_of(&TypeId::of::<K>()).await
     }
-}
-
-fn is_cluster_scoped<K: Resource + 'static>() -> bool {
-    TypeId::of::<K::Scope>() == TypeId::of::<ClusterResourceScope>()
 }

@@ -54,7 +54,7 @@ impl<K> Deleted<K> {
     }
 
     /// What listeners saw of it before it went.
-    pub(super) fn before(&self) -> &Object<K> {
+    pub(crate) fn before(&self) -> &Object<K> {
         self.before.as_ref().unwrap_or(&self.object)
     }
 

@@ -144,8 +144,10 @@ where
                 (true, false) => Event::Deleted(Deleted::new(old)),
                 (false, false) => return,
             },
-            other if (self.filter)(other.object()) => other,
-            _ => return,
+            // By what the handler knows of it, whatever it was when it went.
+            Event::Deleted(gone) if (self.filter)(gone.before()) => Event::Deleted(gone),
+            Event::Added { object, initial } if (self.filter)(&object) => Event::Added { object, initial },
+            Event::Deleted(_) | Event::Added { .. } => return,
         };
         self.handler.handle(event);
     }

@@ -4,6 +4,7 @@
 //! mark keeps one entry per object from then on: the listener misses states in between, but never an object, and
 //! the `old` it is told is what it saw last.
 
+mod any;
 mod event;
 mod handler;
 mod listener;
@@ -12,6 +13,7 @@ mod resync;
 #[cfg(test)]
 mod tests;
 
+pub use any::{AnyEvent, AnyRegistration};
 pub use event::{Deleted, Event};
 pub use handler::{EventHandler, Filtered, Handle};
 pub(crate) use listener::panic_message;

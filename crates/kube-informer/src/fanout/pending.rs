@@ -178,7 +178,8 @@ impl<K> Entry<K> {
         match (self.seen, self.now) {
             (None, Now::There(object)) => Event::Added { object, initial: self.initial },
             (Some(old), Now::There(new)) => Event::Updated { old, new, resync: self.resync },
-            (_, Now::Gone(gone)) => Event::Deleted(gone),
+            (Some(seen), Now::Gone(gone)) => Event::Deleted(gone.after(seen)),
+            (None, Now::Gone(gone)) => Event::Deleted(gone),
         }
     }
 }

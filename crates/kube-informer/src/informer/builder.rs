@@ -1,6 +1,6 @@
 //! Settings for an informer.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -12,13 +12,14 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::process::{Stage, Traffic};
+use super::sources::{Sources, disjoint};
 use super::{InformerError, InformerStatus, Shared, SharedInformer};
 use crate::fanout::Fanout;
 use crate::metrics::{self, Metrics, Observed};
 use crate::object::Residency;
 use crate::queue::DEFAULT_CAPACITY;
 use crate::reflector::Config;
-use crate::source::{ListWatch, Scope, SourceError, Transform};
+use crate::source::{ListWatch, Make, Scope, SourceError, Transform};
 use crate::store::Store;
 
 /// Is told of everything that goes wrong.
@@ -28,21 +29,21 @@ pub(super) type OnError = Arc<dyn Fn(&SourceError) + Send + Sync>;
 #[must_use = "a builder does nothing until `build`"]
 pub struct InformerBuilder<K> {
     name: Option<String>,
-    scopes: Vec<Scope>,
+    /// One, or one for each namespace.
+    sources: Vec<Arc<dyn ListWatch<K>>>,
     resync: Duration,
     metrics: Option<Metrics>,
     settings: Settings<K>,
 }
 
-/// What an informer needs until it is started.
+/// What an informer needs to follow a source.
 pub(super) struct Settings<K> {
-    /// One, or one for each namespace.
-    pub(super) sources: Vec<Arc<dyn ListWatch<K>>>,
     pub(super) config: Config,
     pub(super) seed: u64,
     pub(super) queue: usize,
     pub(super) residency: Residency,
     pub(super) transform: Option<Transform<K>>,
+    pub(super) make: Option<Make<K>>,
     pub(super) on_error: Option<OnError>,
 }
 
@@ -54,30 +55,25 @@ impl<K: Resource + Send + Sync + 'static> InformerBuilder<K> {
     pub(super) fn across(sources: impl IntoIterator<Item: ListWatch<K>>) -> Result<Self, InformerError> {
         let sources = sources.into_iter().map(|source| Arc::new(source) as Arc<dyn ListWatch<K>>);
         let builder = Self::of(sources.collect());
-        let mut seen = HashSet::new();
-        for scope in &builder.scopes {
-            let Some(namespace) = scope.namespace.as_deref() else {
-                return if builder.scopes.len() == 1 { Ok(builder) } else { Err(InformerError::Overlap) };
-            };
-            if !seen.insert(namespace) {
-                return Err(InformerError::SameNamespace { namespace: namespace.to_owned() });
-            }
+        if builder.sources.is_empty() {
+            return Err(InformerError::NoSource);
         }
-        if seen.is_empty() { Err(InformerError::NoSource) } else { Ok(builder) }
+        disjoint(&builder.sources.iter().map(ListWatch::scope).collect::<Vec<_>>())?;
+        Ok(builder)
     }
 
-    fn of(sources: Vec<Arc<dyn ListWatch<K>>>) -> Self {
-        let scopes = sources.iter().map(ListWatch::scope).collect();
+    /// An informer that may have no source yet.
+    pub(crate) fn of(sources: Vec<Arc<dyn ListWatch<K>>>) -> Self {
         let settings = Settings {
-            sources,
             config: Config::default(),
             seed: 0,
             queue: DEFAULT_CAPACITY,
             residency: Residency::default(),
             transform: None,
+            make: None,
             on_error: None,
         };
-        Self { name: None, scopes, resync: Duration::ZERO, metrics: None, settings }
+        Self { name: None, sources, resync: Duration::ZERO, metrics: None, settings }
     }
 
     /// A name, for logs and metrics; that of the resource by default.
@@ -131,8 +127,17 @@ impl<K: Resource + Send + Sync + 'static> InformerBuilder<K> {
         self
     }
 
+    /// Makes handles of objects and their bytes with a function, instead of as residency and transform say.
+    pub(crate) fn making(mut self, make: Make<K>) -> Self {
+        self.settings.make = Some(make);
+        self
+    }
+
     /// Is called with everything that goes wrong while following: failed requests, errors inside watches, broken
-    /// connections.
+    /// connections, answers that do not come, watches that end as soon as they have begun. Objects that cannot be decoded
+    /// are in the [status](crate::informer::InformerStatus::quarantined). A watch on which nothing has arrived for long
+    /// is opened anew and counted in the [status](crate::informer::InformerStatus::restarts), and nothing more: where
+    /// nothing changes that is no error. The hook runs on the task that follows: it must not block.
     pub fn on_error(mut self, hook: impl Fn(&SourceError) + Send + Sync + 'static) -> Self {
         self.settings.on_error = Some(Arc::new(hook));
         self
@@ -141,16 +146,22 @@ impl<K: Resource + Send + Sync + 'static> InformerBuilder<K> {
     /// The informer, not yet started.
     pub fn build(self) -> SharedInformer<K> {
         let tasks = TaskTracker::new();
-        let namespaces = || self.scopes.iter().map(|scope| scope.namespace.clone());
+        let first = self.sources.first().map(ListWatch::scope).unwrap_or_default();
+        let sources = Sources::new(self.settings, self.sources);
+        let scopes: Vec<(u64, Scope)> = sources.scopes().collect();
         let fanout = Fanout::with_tasks(tasks.clone()).resync(self.resync);
+        let mut status = InformerStatus::default();
+        status.cover(&scopes, 0);
+        let mut stage = Stage::new(fanout);
+        stage.cover(&scopes, false);
         let shared = Shared {
-            name: self.name.unwrap_or_else(|| self.scopes.first().map(Scope::resource).unwrap_or_default()),
-            scope: Scope { namespace: None, ..self.scopes.first().cloned().unwrap_or_default() },
+            name: self.name.unwrap_or_else(|| first.resource()),
+            scope: Scope { namespace: None, except: BTreeSet::new(), ..first },
             store: Store::new(),
-            stage: Mutex::new(Stage::new(fanout, namespaces())),
-            status: watch::Sender::new(InformerStatus::new(namespaces())),
+            stage: Mutex::new(stage),
+            status: watch::Sender::new(status),
             traffic: Mutex::new(Traffic::default()),
-            settings: Mutex::new(Some(self.settings)),
+            sources: Mutex::new(Some(sources)),
             tasks,
             stop: CancellationToken::new(),
             latency: self.metrics.as_ref().map(|_| metrics::latency()),

@@ -12,13 +12,16 @@ use tokio_util::sync::CancellationToken;
 use super::builder::OnError;
 use super::process::{BATCH, want};
 use super::status::{InformerStatus, Phase, Took};
-use super::step::{Step, steps};
+use super::step::{List, Step, steps};
 use crate::fanout::{Event, Handle};
 use crate::object::Residency;
 use crate::queue::{Consumer, DEFAULT_CAPACITY, queue};
 use crate::reflector::{Config, Note, Reflector};
-use crate::source::{ListWatch, SourceError, Transform};
+use crate::source::{ListWatch, Scope, SourceError, Transform};
 use crate::store::Store;
+
+/// The number of the only source.
+const SOURCE: u64 = 0;
 
 /// Follows a source, keeps a store, and calls one handler: a [`SharedInformer`](super::SharedInformer) without the
 /// sharing.
@@ -72,11 +75,13 @@ where
 {
     /// Follows a source and calls a handler.
     pub fn new(source: S, handler: H) -> Self {
+        let mut status = InformerStatus::default();
+        status.cover(&[(SOURCE, source.scope())], 0);
         Self {
             source,
             handler,
             store: Store::new(),
-            status: watch::Sender::new(InformerStatus::new([None])),
+            status: watch::Sender::new(status),
             config: Config::default(),
             seed: 0,
             resync: Duration::ZERO,
@@ -138,8 +143,8 @@ where
         let (status, on_error) = (self.status.clone(), self.on_error);
         let want = want(&self.store, self.residency, self.transform);
         let reflector = Reflector::new(self.source, self.config, self.seed).want(want).on_note(move |note| {
-            status.send_modify(|status| status.note(0, &note, Instant::now().into_std()));
-            if let (Note::Failed(error), Some(hook)) = (note, &on_error) {
+            status.send_modify(|status| status.note(SOURCE, &note, Instant::now().into_std()));
+            if let (Note::Failed { error, .. }, Some(hook)) = (note, &on_error) {
                 hook(error);
             }
         });
@@ -190,14 +195,15 @@ impl<K: Resource + Send + Sync + 'static, H: Handle<K>> Process<K, H> {
     fn take(&mut self, step: Step<K>) {
         let (kind, version) = (step.kind(), step.version().to_owned());
         let initial = !self.status.borrow().synced;
-        let applied = step.apply(&self.store, None, initial, Some(&version));
+        let list = List { scope: &Scope::default(), initial, anew: false };
+        let applied = step.apply(&self.store, list, Some(&version));
         let events = applied.events.len() as u64;
         for event in applied.events {
             self.handler.handle(event);
         }
         let objects = self.store.snapshot().len();
         let took = Took { kind, version, events, objects, quarantine: applied.quarantine };
-        self.status.send_modify(|status| status.took(0, took, Instant::now().into_std()));
+        self.status.send_modify(|status| status.took(SOURCE, took, Instant::now().into_std()));
     }
 }
 

@@ -2,12 +2,15 @@
 
 mod builder;
 mod controller;
+mod generic;
 mod process;
+mod sources;
 mod status;
 mod step;
 
 pub use builder::InformerBuilder;
 pub use controller::Controller;
+pub use generic::GenericInformer;
 pub use status::{InformerStatus, Phase, ScopeStatus, Trouble};
 
 use std::fmt;
@@ -23,9 +26,9 @@ use tokio_util::task::TaskTracker;
 use crate::fanout::{Handle, ListenerOptions, Registration, Subscription};
 use crate::metrics::{Observation, Observed};
 use crate::source::{ListWatch, Scope};
-use crate::store::{Index, IndexError, IndexValues, Store};
-use builder::Settings;
+use crate::store::{Index, IndexError, IndexValues, Store, Write};
 use process::{Stage, Traffic};
+use sources::Sources;
 
 /// A local, current copy of all objects of a kind, and listeners that hear every change.
 ///
@@ -35,20 +38,21 @@ use process::{Stage, Traffic};
 ///
 /// 1. The copy comes to equal the server, whatever happens on the way
 ///    (`the_copy_and_every_log_explain_the_server_after_every_fault`).
-/// 2. A listener is called with one event after the other, in the order in which they happened; the store is changed
-///    before (`the_store_is_never_behind_what_a_handler_is_told`).
+/// 2. A listener is called with one event after the other, in the order in which they happened
+///    (`a_late_handler_hears_what_is_there_and_then_everything`); the store is changed before
+///    (`the_store_is_never_behind_what_a_handler_is_told`).
 /// 3. A handler added before the start hears of every object and every change; one added later hears first of what is
 ///    there, then of every change, without gap or repetition (`a_late_handler_hears_what_is_there_and_then_everything`).
-///    One that is so slow that its queue reaches the high-water mark hears of the latest state of each object.
+///    One that is so slow that its queue reaches the high-water mark hears of the latest state of each object
+///    (`a_slow_listener_is_told_as_old_what_it_saw_last`).
 /// 4. A slow, panicking or removed handler delays nobody (`a_handler_that_blocks_or_panics_delays_nobody`); one that
 ///    blocks its thread has to [say so](ListenerOptions::blocking) (`a_handler_with_a_thread_of_its_own_may_block`).
 /// 5. An object that cannot be decoded is named in the status, keeps its last good state, and returns when it can be
 ///    decoded again (`an_undecodable_object_is_quarantined_and_comes_back`).
 /// 6. What goes wrong is in the status while it lasts (`trouble_is_in_the_status_while_it_lasts`).
-/// 7. After [`shutdown`](Self::shutdown) has returned no task of the informer runs, and no handler is called
-///    (`a_shut_down_informer_leaves_no_task_and_no_object_behind`).
-///
-/// An informer is used once: created, started, stopped.
+/// 7. After [`shutdown`](Self::shutdown) has returned no task of the informer runs, and no handler is called; its objects
+///    go with the last handle to it (`a_shut_down_informer_leaves_no_task_and_no_object_behind`).
+/// 8. An informer is used once: created, started, stopped (the same test).
 pub struct SharedInformer<K> {
     shared: Arc<Shared<K>>,
 }
@@ -63,7 +67,8 @@ struct Shared<K> {
     stage: Mutex<Stage<K>>,
     status: watch::Sender<InformerStatus>,
     traffic: Mutex<Traffic<K>>,
-    settings: Mutex<Option<Settings<K>>>,
+    /// None when it has been stopped.
+    sources: Mutex<Option<Sources<K>>>,
     tasks: TaskTracker,
     stop: CancellationToken,
     /// Only if somebody looks at it.
@@ -135,14 +140,63 @@ impl<K: Resource + Send + Sync + 'static> SharedInformer<K> {
     /// Starts to follow. Calls after the first do nothing. Needs a tokio runtime.
     pub fn start(&self) {
         // Held until it has started: whoever stops it meanwhile waits, and then finds all tasks.
-        let mut settings = self.shared.settings.lock();
-        let Some(settings) = settings.take() else { return };
-        if self.shared.stop.is_cancelled() {
-            // Whoever stopped it found it being started, and left the rest to us.
-            process::ended(&self.shared);
-            return;
+        if let Some(sources) = &mut *self.shared.sources.lock()
+            && !self.shared.stop.is_cancelled()
+        {
+            sources.start(&self.shared);
         }
-        process::start(&self.shared, settings);
+    }
+
+    /// Follows these sources from now on, and none else: other namespaces, or other selectors. A source that is followed
+    /// already (the same `Arc`) goes on undisturbed. Objects of namespaces that are covered no more are gone at once;
+    /// what else has changed shows when a new source has been listed. Without any source nothing is followed, and
+    /// nothing is there.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use k8s_openapi::api::core::v1::Pod;
+    /// use kube_informer::source::{KubeSource, ListWatch};
+    /// use kube_informer::SharedInformer;
+    ///
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let server = kube_testserver::TestServer::start().await?;
+    /// # let client = server.client()?;
+    /// let web: Arc<dyn ListWatch<Pod>> = Arc::new(KubeSource::namespaced(client.clone(), "web", &()));
+    /// let pods = SharedInformer::new(Arc::clone(&web));
+    /// pods.start();
+    /// let shop = Arc::new(KubeSource::namespaced(client, "shop", &()));
+    /// pods.follow([shop, web])?;
+    /// # Ok(())
+    /// # }
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(example()).unwrap();
+    /// ```
+    pub fn follow(
+        &self,
+        sources: impl IntoIterator<Item = Arc<dyn ListWatch<K>>>,
+    ) -> Result<(), InformerError> {
+        self.change_sources(sources.into_iter().collect(), false)
+    }
+
+    /// The same, but what is there is asked for anew, though its version be the same.
+    pub(crate) fn follow_anew(&self, sources: Vec<Arc<dyn ListWatch<K>>>) -> Result<(), InformerError> {
+        self.change_sources(sources, true)
+    }
+
+    /// Takes everything out of the copy, and tells it: nobody saw it go.
+    pub(crate) fn forget_everything(&self) {
+        let mut stage = self.shared.stage.lock();
+        let there = self.shared.store.list();
+        let gone = there.iter().map(|object| Write::RemoveKey(object.key().to_owned())).collect();
+        stage.write(&self.shared.store, gone);
+        self.shared.status.send_modify(|status| status.objects = 0);
+    }
+
+    fn change_sources(&self, new: Vec<Arc<dyn ListWatch<K>>>, anew: bool) -> Result<(), InformerError> {
+        match &mut *self.shared.sources.lock() {
+            Some(sources) if !self.is_stopped() => sources.change(&self.shared, new, anew),
+            _ => Err(self.stopped_error()),
+        }
     }
 
     /// Adds a handler. It may be added at any time before the informer is stopped. It gets a task of its own, so this
@@ -235,7 +289,6 @@ impl<K: Resource + Send + Sync + 'static> SharedInformer<K> {
     /// Stops the informer. Handlers finish the call they are in, and no other follows.
     pub fn stop(&self) {
         self.shared.stop.cancel();
-        self.shared.settings.lock().take();
         process::ended(&self.shared);
     }
 
@@ -282,7 +335,8 @@ impl<K: Resource + Send + Sync + 'static> Observed for Shared<K> {
 
     fn observe(&self) -> Option<Observation> {
         let latency = self.latency.clone().filter(|_| self.is_shown())?;
-        Some(Observation { scope: self.scope.clone(), status: self.status(), latency })
+        let packed_bytes = self.store.snapshot().iter().map(|object| object.packed_bytes()).sum();
+        Some(Observation { scope: self.scope.clone(), status: self.status(), packed_bytes, latency })
     }
 }
 

@@ -6,41 +6,52 @@ use std::sync::{Arc, Weak};
 use futures::FutureExt;
 use kube_core::Resource;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use super::builder::{OnError, Settings};
+use super::sources::Followed;
 use super::status::{Took, oldest};
-use super::step::{Step, StepKind, steps};
+use super::step::{Applied, List, Step, StepKind, steps, written};
 use super::{Phase, Shared};
 use crate::fanout::{Fanout, panic_message};
 use crate::object::Residency;
 use crate::queue::{Consumer, Depth, queue};
 use crate::reflector::{Note, Reflector};
-use crate::source::{SourceError, Transform, Want};
-use crate::store::Store;
+use crate::source::{Scope, SourceError, Transform, Want};
+use crate::store::{Store, Write};
 
 /// How many changes go to the store in one step.
 pub(super) const BATCH: usize = 1_000;
 
-pub(super) fn start<K: Resource + Send + Sync + 'static>(shared: &Arc<Shared<K>>, settings: Settings<K>) {
+/// An informer begins to follow.
+pub(super) fn started<K: Resource + Send + Sync + 'static>(shared: &Arc<Shared<K>>) {
     shared.stage.lock().fanout.start_resync(Instant::now().into_std());
     shared.status.send_modify(|status| status.phase = Phase::Running);
-    for (scope, source) in settings.sources.into_iter().enumerate() {
-        let (producer, consumer) = queue(settings.queue);
-        shared.traffic.lock().queues.push(producer.depth());
-        let seed = settings.seed.wrapping_add(scope as u64);
-        let reflector = Reflector::new(source, settings.config.clone(), seed)
-            .want(
-                want(&shared.store, settings.residency, settings.transform.clone())
-                    .tasks(shared.tasks.clone()),
-            )
-            .on_note(note(shared, scope, settings.on_error.clone()));
-        spawn(shared, reflector.run(producer, shared.stop.clone()));
-        let processor = Processor { shared: Arc::downgrade(shared), scope, consumer };
-        spawn(shared, processor.run());
-    }
     if shared.stage.lock().fanout.next_resync().is_some() {
-        spawn(shared, resync(Arc::downgrade(shared)));
+        spawn(shared, shared.stop.clone(), resync(Arc::downgrade(shared)));
     }
+}
+
+/// Follows one source.
+pub(super) fn run<K: Resource + Send + Sync + 'static>(
+    shared: &Arc<Shared<K>>,
+    settings: &Settings<K>,
+    followed: &Followed<K>,
+) {
+    let (producer, consumer) = queue(settings.queue);
+    shared.traffic.lock().add(producer.depth());
+    let seed = settings.seed.wrapping_add(followed.id - 1);
+    let mut want = want(&shared.store, settings.residency, settings.transform.clone());
+    if followed.anew {
+        want = want.knowing_nothing();
+    }
+    let want = want.making(settings.make.clone()).tasks(shared.tasks.clone());
+    let reflector = Reflector::new(Arc::clone(&followed.source), settings.config.clone(), seed)
+        .want(want)
+        .on_note(note(shared, followed.id, settings.on_error.clone()));
+    spawn(shared, followed.stop.clone(), reflector.run(producer, followed.stop.clone()));
+    let processor = Processor { shared: Arc::downgrade(shared), source: followed.id, consumer };
+    spawn(shared, followed.stop.clone(), processor.run());
 }
 
 /// How objects are wanted: what is in the store already is not decoded again.
@@ -56,9 +67,9 @@ pub(super) fn want<K: Resource + Send + Sync + 'static>(
     }
 }
 
-/// Runs a task of the informer, until the informer is stopped. Tasks hold the informer weakly: one that nobody else
+/// Runs a task of the informer, until the informer is stopped, or what the task is for is gone. Tasks hold the informer weakly: one that nobody else
 /// holds any more is dropped, and that stops them.
-fn spawn<K, F>(shared: &Arc<Shared<K>>, task: F)
+fn spawn<K, F>(shared: &Arc<Shared<K>>, gone: CancellationToken, task: F)
 where
     K: Resource + Send + Sync + 'static,
     F: Future<Output = ()> + Send + 'static,
@@ -68,13 +79,14 @@ where
         let outcome = tokio::select! {
             biased;
             () = stop.cancelled() => Ok(()),
+            () = gone.cancelled() => Ok(()),
             outcome = AssertUnwindSafe(task).catch_unwind() => outcome,
         };
         let Some(shared) = weak.upgrade() else { return };
         if let Err(panic) = outcome {
             // An index function, a hook or a source: nobody knows what the copy is worth now.
             let error = SourceError::panicked(&panic_message(&*panic));
-            shared.status.send_modify(|status| status.failed(0, &error, Instant::now().into_std()));
+            shared.status.send_modify(|status| status.failed(None, &error, false, Instant::now().into_std()));
             shared.stop.cancel();
         }
         if shared.stop.is_cancelled() {
@@ -85,6 +97,8 @@ where
 
 /// Closes the listeners of an informer that has been stopped.
 pub(super) fn ended<K: Resource + Send + Sync + 'static>(shared: &Shared<K>) {
+    drop(shared.sources.lock().take());
+    shared.tasks.close();
     shared.stage.lock().fanout.close(false);
     shared.status.send_modify(|status| status.phase = Phase::Stopped);
 }
@@ -92,7 +106,7 @@ pub(super) fn ended<K: Resource + Send + Sync + 'static>(shared: &Shared<K>) {
 /// Writes into the status what happens while following.
 fn note<K: Resource + Send + Sync + 'static>(
     shared: &Arc<Shared<K>>,
-    scope: usize,
+    source: u64,
     on_error: Option<OnError>,
 ) -> impl Fn(Note<'_>) + Send + Sync + 'static {
     let shared = Arc::downgrade(shared);
@@ -103,8 +117,8 @@ fn note<K: Resource + Send + Sync + 'static>(
             shared.traffic.lock().heard(bytes, now);
             return;
         }
-        shared.status.send_modify(|status| status.note(scope, &note, now));
-        if let (Note::Failed(error), Some(hook)) = (note, &on_error) {
+        shared.status.send_modify(|status| status.note(source, &note, now));
+        if let (Note::Failed { error, .. }, Some(hook)) = (note, &on_error) {
             hook(error);
         }
     }
@@ -124,7 +138,7 @@ async fn resync<K: Resource + Send + Sync + 'static>(shared: Weak<Shared<K>>) {
 /// Takes what one reflector says.
 struct Processor<K> {
     shared: Weak<Shared<K>>,
-    scope: usize,
+    source: u64,
     consumer: Consumer<K>,
 }
 
@@ -144,21 +158,15 @@ impl<K: Resource + Send + Sync + 'static> Processor<K> {
 
     /// Takes one step: the store is written and the listeners are told, undisturbed by those who join.
     fn take(&self, shared: &Shared<K>, step: Step<K>) {
-        let (scope, kind, version) = (self.scope, step.kind(), step.version().to_owned());
+        let (kind, version) = (step.kind(), step.version().to_owned());
         let mut stage = shared.stage.lock();
-        let current = stage.reach(scope, &version);
-        let Reached { namespace, listed: listed_before, .. } = &stage.scopes[scope];
-        let applied = step.apply(&shared.store, namespace.as_deref(), !listed_before, current.as_deref());
-        stage.fanout.tell(&applied.events);
-        let listed = kind == StepKind::Everything;
-        stage.scopes[scope].listed |= listed;
-        if listed && stage.scopes.iter().all(|scope| scope.listed) {
-            stage.fanout.initial_complete();
-        }
-        drop(stage);
+        // What comes from a source that is followed no more is not wanted.
+        let Some(applied) = stage.take(self.source, step, &shared.store) else { return };
         let (events, objects) = (applied.events.len() as u64, shared.store.snapshot().len());
         let took = Took { kind, version, events, objects, quarantine: applied.quarantine };
-        shared.status.send_modify(|status| status.took(scope, took, Instant::now().into_std()));
+        shared.status.send_modify(|status| status.took(self.source, took, Instant::now().into_std()));
+        // The status is told of steps in their order.
+        drop(stage);
     }
 }
 
@@ -166,19 +174,61 @@ impl<K: Resource + Send + Sync + 'static> Processor<K> {
 pub(super) struct Stage<K> {
     pub(super) fanout: Fanout<K>,
     scopes: Vec<Reached>,
+    /// Everything has been listed once.
+    complete: bool,
 }
 
 /// How far one scope has come.
+#[derive(Default)]
 struct Reached {
-    namespace: Option<String>,
+    source: u64,
+    scope: Scope,
     version: String,
     listed: bool,
+    /// The next list is of other things than those that are there.
+    anew: bool,
 }
 
-impl<K> Stage<K> {
-    pub(super) fn new(fanout: Fanout<K>, namespaces: impl IntoIterator<Item = Option<String>>) -> Self {
-        let reached = |namespace| Reached { namespace, version: String::new(), listed: false };
-        Self { fanout, scopes: namespaces.into_iter().map(reached).collect() }
+impl<K: Resource + Send + Sync + 'static> Stage<K> {
+    pub(super) fn new(fanout: Fanout<K>) -> Self {
+        Self { fanout, scopes: Vec::new(), complete: false }
+    }
+
+    /// Has these scopes from now on; what is known of those that stay is kept.
+    pub(super) fn cover(&mut self, scopes: &[(u64, Scope)], anew: bool) {
+        let mut before = std::mem::take(&mut self.scopes);
+        let reached = scopes.iter().map(|(source, scope)| {
+            let known = before.iter().position(|reached| reached.source == *source);
+            match known {
+                Some(at) => before.swap_remove(at),
+                None => Reached { source: *source, scope: scope.clone(), anew, ..Reached::default() },
+            }
+        });
+        self.scopes = reached.collect();
+    }
+
+    /// Writes to the store what no source says, and tells it.
+    pub(super) fn write(&mut self, store: &Store<K>, writes: Vec<Write<K>>) {
+        self.fanout.tell(&written(store.write(writes, None)));
+    }
+
+    /// Takes one step of a source; none if the source is followed no more.
+    fn take(&mut self, source: u64, step: Step<K>, store: &Store<K>) -> Option<Applied<K>> {
+        let at = self.scopes.iter().position(|reached| reached.source == source)?;
+        let current = self.reach(at, step.version());
+        let everything = step.kind() == StepKind::Everything;
+        let Reached { scope, listed, anew, .. } = &self.scopes[at];
+        let list = List { scope, initial: !listed && !self.complete, anew: *anew };
+        let applied = step.apply(store, list, current.as_deref());
+        self.fanout.tell(&applied.events);
+        if everything {
+            (self.scopes[at].listed, self.scopes[at].anew) = (true, false);
+            if self.scopes.iter().all(|scope| scope.listed) {
+                self.complete = true;
+                self.fanout.initial_complete();
+            }
+        }
+        Some(applied)
     }
 
     /// Notes the version that a scope has reached; returns the one that all have.
@@ -199,6 +249,11 @@ pub(super) struct Traffic<K> {
 }
 
 impl<K> Traffic<K> {
+    fn add(&mut self, queue: Depth<K>) {
+        self.queues.retain(Depth::is_open);
+        self.queues.push(queue);
+    }
+
     fn heard(&mut self, bytes: usize, now: std::time::Instant) {
         self.received_bytes += bytes as u64;
         self.last_heard = Some(now);

@@ -1,12 +1,12 @@
 //! How an informer is doing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use super::step::{Quarantine, StepKind};
 use crate::fanout::ListenerStatus;
 use crate::reflector::{Note, Reason};
-use crate::source::SourceError;
+use crate::source::{Scope, SourceError};
 use crate::store::Version;
 
 /// What an informer is doing.
@@ -70,8 +70,12 @@ pub struct InformerStatus {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct ScopeStatus {
+    /// The number of its source.
+    source: u64,
     /// The namespace; none for all.
     pub namespace: Option<String>,
+    /// The namespaces that are not among all.
+    pub except: BTreeSet<String>,
     /// It has been listed.
     pub synced: bool,
     /// The version up to which it is current; empty before the first list.
@@ -90,6 +94,8 @@ pub struct Trouble {
     pub since: Instant,
     /// How many errors there have been since it last worked.
     pub times: u64,
+    /// It was a watch that was to begin with everything: a list, which comes next, may do better.
+    pub list_is_next: bool,
 }
 
 /// What a step did, as far as the status tells it.
@@ -102,18 +108,33 @@ pub(super) struct Took {
 }
 
 impl InformerStatus {
-    pub(super) fn new(namespaces: impl IntoIterator<Item = Option<String>>) -> Self {
-        let scope = |namespace| ScopeStatus { namespace, ..ScopeStatus::default() };
-        Self { scopes: namespaces.into_iter().map(scope).collect(), ..Self::default() }
+    /// Has these scopes from now on, each with the number of its source; what is known of those that stay is kept.
+    pub(super) fn cover(&mut self, scopes: &[(u64, Scope)], objects: usize) {
+        let mut before = std::mem::take(&mut self.scopes);
+        let status = scopes.iter().map(|(source, scope)| {
+            let known = before.iter().position(|status| status.source == *source);
+            match known {
+                Some(at) => before.swap_remove(at),
+                None => {
+                    let Scope { namespace, except, .. } = scope.clone();
+                    ScopeStatus { source: *source, namespace, except, ..ScopeStatus::default() }
+                }
+            }
+        });
+        self.scopes = status.collect();
+        self.objects = objects;
+        let namespace = |key: &str| key.split_once('/').map_or_else(String::new, |(of, _)| of.to_owned());
+        self.quarantined.retain(|key, _| scopes.iter().any(|(_, scope)| scope.covers(&namespace(key))));
+        self.sum_up();
     }
 
     /// Takes in what happened while following.
-    pub(super) fn note(&mut self, scope: usize, note: &Note<'_>, now: Instant) {
+    pub(super) fn note(&mut self, source: u64, note: &Note<'_>, now: Instant) {
         match note {
-            Note::Failed(error) => self.failed(scope, error, now),
+            Note::Failed { error, list_is_next } => self.failed(Some(source), error, *list_is_next, now),
             Note::Listed { reason: Some(reason) } => *self.relists.entry(*reason).or_default() += 1,
             Note::Watching { reason } => {
-                self.worked(scope);
+                self.worked(source);
                 if let Some(reason) = reason {
                     *self.restarts.entry(*reason).or_default() += 1;
                 }
@@ -127,9 +148,9 @@ impl InformerStatus {
     }
 
     /// Takes in what a step did.
-    pub(super) fn took(&mut self, scope: usize, took: Took, now: Instant) {
-        self.reached(scope, &took.version, took.kind == StepKind::Everything);
-        self.quarantine(scope, took.quarantine);
+    pub(super) fn took(&mut self, source: u64, took: Took, now: Instant) {
+        self.reached(source, &took.version, took.kind == StepKind::Everything);
+        self.quarantine(source, took.quarantine);
         self.objects = took.objects;
         match took.kind {
             StepKind::Bookmark => self.last_bookmark = Some(now),
@@ -141,27 +162,35 @@ impl InformerStatus {
         }
     }
 
-    pub(super) fn failed(&mut self, scope: usize, error: &SourceError, now: Instant) {
+    /// Something went wrong with a source; with all of them if none is named.
+    pub(super) fn failed(
+        &mut self,
+        source: Option<u64>,
+        error: &SourceError,
+        list_is_next: bool,
+        now: Instant,
+    ) {
         self.errors += 1;
         self.last_error = Some((now, error.clone()));
-        if let Some(scope) = self.scopes.get_mut(scope) {
+        let is_it = |scope: &&mut ScopeStatus| source.is_none_or(|source| scope.source == source);
+        for scope in self.scopes.iter_mut().filter(is_it) {
             let (since, times) = scope.trouble.as_ref().map_or((now, 0), |known| (known.since, known.times));
-            scope.trouble = Some(Trouble { error: error.clone(), since, times: times + 1 });
+            scope.trouble = Some(Trouble { error: error.clone(), since, times: times + 1, list_is_next });
         }
         self.sum_up();
     }
 
     /// What was wrong is over.
-    fn worked(&mut self, scope: usize) {
-        if let Some(scope) = self.scopes.get_mut(scope) {
+    fn worked(&mut self, source: u64) {
+        if let Some(scope) = self.scope(source) {
             scope.trouble = None;
         }
         self.sum_up();
     }
 
     /// The copy is current up to a version; `listed` if that is so because everything was listed.
-    fn reached(&mut self, scope: usize, version: &str, listed: bool) {
-        if let Some(scope) = self.scopes.get_mut(scope) {
+    fn reached(&mut self, source: u64, version: &str, listed: bool) {
+        if let Some(scope) = self.scope(source) {
             scope.trouble = None;
             scope.synced |= listed;
             if !version.is_empty() {
@@ -172,15 +201,15 @@ impl InformerStatus {
         self.sum_up();
     }
 
-    fn quarantine(&mut self, scope: usize, quarantine: Quarantine) {
-        if quarantine.anew {
-            match self.scopes.get(scope).and_then(|scope| scope.namespace.as_deref()) {
-                Some(namespace) => {
-                    self.quarantined
-                        .retain(|key, _| key.split_once('/').is_some_and(|(of, _)| of != namespace));
-                }
-                None => self.quarantined.clear(),
-            }
+    fn quarantine(&mut self, source: u64, quarantine: Quarantine) {
+        if quarantine.anew
+            && let Some(status) = self.scopes.iter().find(|scope| scope.source == source)
+        {
+            let ScopeStatus { namespace, except, .. } = status.clone();
+            let scope = Scope { namespace, except, ..Scope::default() };
+            // What has no name may be anywhere.
+            let elsewhere = |key: &str| key.split_once('/').is_some_and(|(of, _)| !scope.covers(of));
+            self.quarantined.retain(|key, _| elsewhere(key));
         }
         for (key, why) in quarantine.objects {
             match why {
@@ -190,9 +219,13 @@ impl InformerStatus {
         }
     }
 
+    fn scope(&mut self, source: u64) -> Option<&mut ScopeStatus> {
+        self.scopes.iter_mut().find(|scope| scope.source == source)
+    }
+
     /// What is true of all scopes together.
     fn sum_up(&mut self) {
-        self.synced = self.scopes.iter().all(|scope| scope.synced);
+        self.synced |= !self.scopes.is_empty() && self.scopes.iter().all(|scope| scope.synced);
         self.trouble = self.scopes.iter().find_map(|scope| scope.trouble.clone());
         self.resource_version = oldest(self.scopes.iter().map(|scope| scope.resource_version.as_str()));
     }

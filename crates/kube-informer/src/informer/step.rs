@@ -8,6 +8,7 @@ use kube_wire::{DecodeError, ObjectKey};
 use crate::fanout::{Deleted, Event};
 use crate::object::{Object, key};
 use crate::queue::Delta;
+use crate::source::Scope;
 use crate::store::{Store, Write, Written};
 
 /// What stands for the key of an object that does not say its name.
@@ -36,6 +37,17 @@ pub(super) struct Changes<K> {
     version: String,
     /// For each object what happened to it last: why it could not be decoded, or nothing if it could, or is gone.
     quarantine: HashMap<String, Option<String>>,
+}
+
+/// What everything means, if a step is about everything.
+#[derive(Clone, Copy)]
+pub(super) struct List<'a> {
+    /// What is covered.
+    pub(super) scope: &'a Scope,
+    /// Nobody has heard of a list before.
+    pub(super) initial: bool,
+    /// What is there is not what is wanted any more, though its version is the same.
+    pub(super) anew: bool,
 }
 
 /// What a step did.
@@ -100,15 +112,8 @@ impl<K: Resource> Step<K> {
         }
     }
 
-    /// Writes to the store. `initial` says that nothing had been listed before, `namespace` that everything is
-    /// everything in one namespace, and `version` up to where the store is current then.
-    pub(super) fn apply(
-        self,
-        store: &Store<K>,
-        namespace: Option<&str>,
-        initial: bool,
-        version: Option<&str>,
-    ) -> Applied<K> {
+    /// Writes to the store, which is current up to `version` then.
+    pub(super) fn apply(self, store: &Store<K>, list: List<'_>, version: Option<&str>) -> Applied<K> {
         match self {
             Step::Bookmark { .. } => {
                 if let Some(version) = version {
@@ -117,21 +122,20 @@ impl<K: Resource> Step<K> {
                 Applied { events: Vec::new(), quarantine: Quarantine::default() }
             }
             Step::Changes(Changes { writes, quarantine, .. }) => {
-                let written = store.write(writes, version);
-                let events = written.into_iter().filter_map(changed).collect();
+                let events = written(store.write(writes, version));
                 Applied { events, quarantine: Quarantine { anew: false, objects: quarantine } }
             }
             Step::Everything { objects, undecodable, .. } => {
                 let kept: HashSet<String> =
                     undecodable.iter().filter_map(|error| error.key.as_deref()).map(key_text).collect();
-                let written = store.replace(objects, namespace, &kept, version);
+                let written = store.replace_in(list.scope, objects, list.anew, &kept, version);
                 let named = |error: DecodeError| {
                     let key = error.key.as_deref().map_or_else(|| NAMELESS.to_owned(), key_text);
                     (key, Some(error.why))
                 };
                 let objects = undecodable.into_iter().map(named).collect();
                 let quarantine = Quarantine { anew: true, objects };
-                Applied { events: replaced(written, initial), quarantine }
+                Applied { events: replaced(written, list.initial), quarantine }
             }
         }
     }
@@ -183,6 +187,11 @@ impl<K: Resource> Changes<K> {
     }
 }
 
+/// What changes of single objects mean for listeners.
+pub(super) fn written<K>(written: Vec<Written<K>>) -> Vec<Event<K>> {
+    written.into_iter().filter_map(changed).collect()
+}
+
 /// What a change of one object means for listeners.
 fn changed<K>(written: Written<K>) -> Option<Event<K>> {
     match written {
@@ -203,7 +212,7 @@ fn changed<K>(written: Written<K>) -> Option<Event<K>> {
 fn replaced<K>(written: Vec<Written<K>>, initial: bool) -> Vec<Event<K>> {
     let (gone, there): (Vec<_>, Vec<_>) = written.into_iter().partition(|written| written.new.is_none());
     let unchanged = |written: &Written<K>| match (&written.old, &written.new) {
-        (Some(old), Some(new)) => old.is_same(new),
+        (Some(old), Some(new)) => old.is_same(new) || old.is_same_version(new),
         _ => false,
     };
     let there = there.into_iter().filter(|written| !unchanged(written)).filter_map(changed);
@@ -262,7 +271,8 @@ mod tests {
         let steps = steps(deltas);
         let apply = |step: Step<ConfigMap>| {
             let version = step.version().to_owned();
-            step.apply(store, None, false, Some(&version)).events
+            let list = List { scope: &Scope::default(), initial: false, anew: false };
+            step.apply(store, list, Some(&version)).events
         };
         steps.into_iter().flat_map(apply).map(|event| short(&event)).collect()
     }

@@ -8,8 +8,8 @@ use std::fmt;
 
 use kube_core::{Resource, Selector};
 
-use crate::object::{Matcher, Object};
-use crate::source::resource_name;
+use crate::object::{Matcher, Object, key};
+use crate::source::{Scope, resource_name};
 use crate::store::Store;
 
 /// Reads objects of a kind from a store.
@@ -40,7 +40,7 @@ pub struct NamespacedLister<'a, K> {
 
 /// There is no object of that name in the copy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{} {:?} not found", self.resource(), self.key())]
+#[error("{} {:?} not found", self.resource(), key(&self.namespace, &self.name))]
 #[non_exhaustive]
 pub struct NotFound {
     /// The API group; empty for the core group.
@@ -58,20 +58,17 @@ impl NotFound {
     pub fn resource(&self) -> String {
         resource_name(&self.plural, &self.group)
     }
-
-    fn key(&self) -> String {
-        if self.namespace.is_empty() {
-            self.name.clone()
-        } else {
-            format!("{}/{}", self.namespace, self.name)
-        }
-    }
 }
 
 impl<K: Resource> Lister<K> {
     /// Reads from a store.
     pub fn new(store: Store<K>, kind: &K::DynamicType) -> Self {
         Self { store, group: K::group(kind).into_owned(), plural: K::plural(kind).into_owned() }
+    }
+
+    /// Reads from a store of which it is known elsewhere what it has.
+    pub(crate) fn named(store: Store<K>, scope: &Scope) -> Self {
+        Self { store, group: scope.group.clone(), plural: scope.plural.clone() }
     }
 
     /// What is listed: `deployments.apps`, or `pods` in the core group.

@@ -32,6 +32,9 @@ impl Collector for Metrics {
             |one| last_digits(&one.status.resource_version),
         )?;
         page.gauge("informer_objects", "Objects in the copy", |one| Some(one.status.objects as f64))?;
+        page.gauge("informer_packed_bytes", "Bytes as which packed objects rest", |one| {
+            Some(one.packed_bytes as f64)
+        })?;
         page.gauge("informer_synced", "1 if the copy has been complete", |one| {
             Some(f64::from(u8::from(one.status.synced)))
         })?;

@@ -20,6 +20,11 @@ impl Head {
         Self::with_parts(meta, std::iter::empty)
     }
 
+    /// Nothing.
+    pub(super) fn empty() -> Self {
+        Self { text: Box::default(), key_end: 0, uid_end: 0, version_end: 0 }
+    }
+
     /// The labels too; none if they could not be taken apart again.
     pub(super) fn with_labels(meta: &ObjectMeta) -> Option<Self> {
         let parts = || meta.labels.iter().flatten().flat_map(|(label, value)| [label, value]);

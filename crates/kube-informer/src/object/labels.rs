@@ -18,7 +18,7 @@ enum Kept<'a> {
 }
 
 impl<'a> Labels<'a> {
-    pub(super) fn map(labels: Option<&'a BTreeMap<String, String>>) -> Self {
+    pub(crate) fn map(labels: Option<&'a BTreeMap<String, String>>) -> Self {
         Self(Kept::Map(labels))
     }
 

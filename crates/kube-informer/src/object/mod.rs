@@ -9,6 +9,7 @@ mod head;
 mod labels;
 mod name;
 mod packed;
+mod raw;
 #[cfg(test)]
 mod tests;
 mod warm;
@@ -18,6 +19,7 @@ pub use labels::Labels;
 pub(crate) use labels::Matcher;
 pub use name::{NotAName, ObjectName};
 pub(crate) use packed::Codec;
+pub(crate) use raw::{Form, Lens, Raw};
 pub(crate) use warm::Warm;
 
 use std::fmt;
@@ -28,6 +30,7 @@ use kube_core::Resource;
 
 use head::Head;
 use packed::{Packed, View};
+use raw::{Base, Borrowed};
 
 /// How much decoded text an adaptive informer keeps at hand, unless it is said otherwise.
 pub const DEFAULT_WARM_BYTES: usize = 32 << 20;
@@ -75,6 +78,10 @@ struct Inner<K> {
 enum Rest<K> {
     Decoded(Box<K>),
     Packed(Packed<K>),
+    /// As bytes that can be seen as values of many types.
+    Base(Box<Base<K>>),
+    /// In an object of another type, of which this is a view.
+    Borrowed(Borrowed<K>),
 }
 
 impl<K: Resource> Object<K> {
@@ -112,7 +119,7 @@ impl<K: Resource> Object<K> {
     pub fn labels(&self) -> Labels<'_> {
         match &self.stored.0.rest {
             Rest::Decoded(object) => Labels::map(object.meta().labels.as_ref()),
-            Rest::Packed(_) => Labels::head(&self.stored.0.head),
+            Rest::Packed(_) | Rest::Base(_) | Rest::Borrowed(_) => Labels::head(self.stored.head()),
         }
     }
 }
@@ -135,22 +142,41 @@ impl<K> Object<K> {
 
     /// The object's uid, as the server said it.
     pub fn uid(&self) -> &str {
-        self.stored.0.head.uid()
+        self.stored.head().uid()
     }
 
     /// The object's version, as the server said it: also if a transform has taken it out of the object.
     pub fn resource_version(&self) -> &str {
-        self.stored.0.head.resource_version()
+        self.stored.head().resource_version()
     }
 
     /// Whether two handles are for the same version of the same object in memory.
     pub fn is_same(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.stored.0, &other.stored.0)
+        match (&self.stored.0.rest, &other.stored.0.rest) {
+            (Rest::Borrowed(one), Rest::Borrowed(other)) => one.is_same(other),
+            _ => Arc::ptr_eq(&self.stored.0, &other.stored.0),
+        }
+    }
+
+    /// Whether two handles are for the same version of the same object, as far as the server says.
+    pub(crate) fn is_same_version(&self, other: &Self) -> bool {
+        !self.resource_version().is_empty()
+            && self.resource_version() == other.resource_version()
+            && self.uid() == other.uid()
     }
 
     /// Whether the object rests as bytes.
     pub(crate) fn is_packed(&self) -> bool {
-        matches!(self.stored.0.rest, Rest::Packed(_))
+        !matches!(self.stored.0.rest, Rest::Decoded(_))
+    }
+
+    /// As how many bytes the object rests; none if it rests decoded, or elsewhere.
+    pub(crate) fn packed_bytes(&self) -> usize {
+        match &self.stored.0.rest {
+            Rest::Packed(packed) => packed.len(),
+            Rest::Base(base) => base.len(),
+            Rest::Decoded(_) | Rest::Borrowed(_) => 0,
+        }
     }
 
     /// Whether the object is decoded, so that looking into it costs nothing.
@@ -158,6 +184,8 @@ impl<K> Object<K> {
         match &self.stored.0.rest {
             Rest::Decoded(_) => true,
             Rest::Packed(packed) => self.view.get().is_some() || packed.is_decoded(),
+            Rest::Base(_) => self.view.get().is_some(),
+            Rest::Borrowed(borrowed) => self.view.get().is_some() || borrowed.is_decoded(),
         }
     }
 
@@ -174,7 +202,14 @@ impl<K> Object<K> {
 
 impl<K> Stored<K> {
     pub(crate) fn key(&self) -> &str {
-        self.0.head.key()
+        self.head().key()
+    }
+
+    fn head(&self) -> &Head {
+        match &self.0.rest {
+            Rest::Borrowed(borrowed) => borrowed.head(),
+            _ => &self.0.head,
+        }
     }
 
     /// A handle to it, which has not looked into it.
@@ -190,6 +225,8 @@ impl<K> Deref for Object<K> {
         match &self.stored.0.rest {
             Rest::Decoded(object) => object,
             Rest::Packed(packed) => self.view.get_or_init(|| packed.view()).look(),
+            Rest::Base(base) => self.view.get_or_init(|| base.view()).look(),
+            Rest::Borrowed(borrowed) => self.view.get_or_init(|| borrowed.view()).look(),
         }
     }
 }

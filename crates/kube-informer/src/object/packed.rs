@@ -34,37 +34,71 @@ impl<K> Codec<K> {
 pub(super) struct Packed<K> {
     bytes: Box<[u8]>,
     codec: Arc<Codec<K>>,
-    /// The value, while somebody holds it.
-    shared: Mutex<Weak<View<K>>>,
+    value: Value<K>,
 }
 
 impl<K> Packed<K> {
     /// Bytes, and the value that somebody holds already, if there is one.
     pub(super) fn new(bytes: Box<[u8]>, codec: Arc<Codec<K>>, view: Option<&Arc<View<K>>>) -> Self {
-        Self { bytes, codec, shared: Mutex::new(view.map_or_else(Weak::new, Arc::downgrade)) }
+        Self { bytes, codec, value: view.map_or_else(Value::default, Value::held) }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len()
     }
 
     pub(super) fn is_decoded(&self) -> bool {
-        self.shared.lock().strong_count() > 0
+        self.value.is_held()
     }
 
-    /// The value: that of whoever holds it already, or else made of the bytes.
-    #[expect(clippy::panic, reason = "the same bytes were decoded by the same codec when they arrived")]
     pub(super) fn view(&self) -> Arc<View<K>> {
-        let mut shared = self.shared.lock();
-        if let Some(view) = shared.upgrade() {
+        let warm = self.codec.warm.as_ref();
+        self.value.view(self.bytes.len(), warm, || self.codec.decode(&self.bytes))
+    }
+}
+
+/// The value of bytes, while somebody holds it.
+pub(super) struct Value<K>(Mutex<Weak<View<K>>>);
+
+impl<K> Value<K> {
+    /// One that somebody holds.
+    pub(super) fn held(view: &Arc<View<K>>) -> Self {
+        Self(Mutex::new(Arc::downgrade(view)))
+    }
+
+    pub(super) fn is_held(&self) -> bool {
+        self.0.lock().strong_count() > 0
+    }
+
+    /// The value: that of whoever holds it already, or else made of so many bytes, as it was before.
+    #[expect(clippy::panic, reason = "the same bytes were decoded in the same way when they arrived")]
+    pub(super) fn view(
+        &self,
+        bytes: usize,
+        warm: Option<&Warm<K>>,
+        decode: impl FnOnce() -> Result<K, DecodeError>,
+    ) -> Arc<View<K>> {
+        let mut held = self.0.lock();
+        if let Some(view) = held.upgrade() {
             return view;
         }
-        let view = match self.codec.decode(&self.bytes) {
+        let view = match decode() {
             Ok(object) => View::new(object),
             Err(error) => panic!("an object that could be decoded cannot be any more: {error}"),
         };
-        *shared = Arc::downgrade(&view);
-        drop(shared);
-        if let Some(warm) = &self.codec.warm {
-            warm.keep(Arc::clone(&view), self.bytes.len());
+        *held = Arc::downgrade(&view);
+        drop(held);
+        if let Some(warm) = warm {
+            warm.keep(Arc::clone(&view), bytes);
         }
         view
+    }
+}
+
+/// One that nobody holds.
+impl<K> Default for Value<K> {
+    fn default() -> Self {
+        Self(Mutex::new(Weak::new()))
     }
 }
 

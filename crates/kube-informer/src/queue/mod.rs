@@ -67,6 +67,11 @@ pub struct Closed;
 pub struct Depth<K>(mpsc::WeakSender<Delta<K>>);
 
 impl<K> Depth<K> {
+    /// There is a producer.
+    pub fn is_open(&self) -> bool {
+        self.0.strong_count() > 0
+    }
+
     /// How many deltas wait; none when all producers are gone.
     pub fn get(&self) -> usize {
         self.0.upgrade().map_or(0, |sender| sender.max_capacity() - sender.capacity())

@@ -12,12 +12,12 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    BookmarkVerdict, Config, EventVerdict, Failure, ListRequest, Machine, PageVerdict, Reason, Step,
-    WatchEnd, WatchRequest,
+    BookmarkVerdict, Config, EventVerdict, ListRequest, Machine, PageVerdict, Reason, Step, WatchEnd,
+    WatchRequest,
 };
 use crate::object::{Object, key};
 use crate::queue::{Closed, Delta, Producer};
-use crate::source::{ListPart, ListWatch, SourceError, Want, WatchPart, watch_failure};
+use crate::source::{ListPart, ListWatch, SourceError, Want, WatchPart};
 
 /// Follows one kind and puts what happens into a queue, until it is told to stop or nobody takes it out.
 ///
@@ -65,7 +65,12 @@ type OnNote = Box<dyn Fn(Note<'_>) + Send + Sync>;
 #[non_exhaustive]
 pub enum Note<'a> {
     /// Something went wrong: a request was refused, a watch broke, or said that something is wrong.
-    Failed(&'a SourceError),
+    Failed {
+        /// What went wrong.
+        error: &'a SourceError,
+        /// It was a watch that was to begin with everything: a list, which comes next, may do better.
+        list_is_next: bool,
+    },
     /// All objects have come.
     Listed {
         /// Why they were asked for again; none for the first time.
@@ -155,7 +160,7 @@ where
         let meta = match self.collect(request, collected).await {
             Ok(meta) => meta,
             Err(error) => {
-                self.note(Note::Failed(&error));
+                self.failed(&error, false);
                 self.machine.list_failed(&error.failure, now());
                 return Ok(());
             }
@@ -215,11 +220,11 @@ where
         let mut parts = match opened {
             Ok(Ok(parts)) => parts,
             Ok(Err(error)) => {
-                self.note(Note::Failed(&error));
+                self.failed(&error, request.initial_events);
                 return Ok(WatchEnd::Refused(error.failure));
             }
             Err(_) => {
-                self.note(Note::Failed(&SourceError::silent("the watch's answer")));
+                self.failed(&SourceError::silent("the watch's answer"), request.initial_events);
                 return Ok(WatchEnd::Overdue);
             }
         };
@@ -232,19 +237,19 @@ where
             let Ok(part) = tokio::time::timeout_at(self.deadline(), parts.next()).await else {
                 // A watch may be quiet; initial events that stop are wrong.
                 if !self.following {
-                    self.note(Note::Failed(&SourceError::silent("the end of the initial events")));
+                    self.failed(&SourceError::silent("the end of the initial events"), true);
                 }
                 return Ok(WatchEnd::Overdue);
             };
             match part {
                 None => {
                     if self.machine.is_short(now()) {
-                        self.note(Note::Failed(&SourceError::short()));
+                        self.failed(&SourceError::trouble(SHORT.to_owned()), !self.following);
                     }
                     return Ok(WatchEnd::Closed);
                 }
                 Some(Err(error)) => {
-                    self.note(Note::Failed(&error));
+                    self.failed(&error, !self.following);
                     return Ok(if error.garbled { WatchEnd::Garbled } else { WatchEnd::Broken });
                 }
                 Some(Ok(WatchPart::Undecodable { event, error })) => {
@@ -292,9 +297,9 @@ where
                 return Ok(None);
             }
             Event::Error(status) => {
-                let failure = watch_failure(&status);
-                self.note(Note::Failed(&SourceError::in_watch(failure.clone(), &status)));
-                return Ok(Some(WatchEnd::Error(failure)));
+                let error = SourceError::in_watch(&status);
+                self.failed(&error, !self.following);
+                return Ok(Some(WatchEnd::Error(error.failure)));
             }
             // A type of event from the future: nothing is known about it, so nothing is done.
             _ => return Ok(None),
@@ -324,6 +329,10 @@ where
         let reason = self.why.take().filter(|_| self.listed);
         (self.following, self.listed) = (true, true);
         self.note(Note::Listed { reason });
+    }
+
+    fn failed(&self, error: &SourceError, list_is_next: bool) {
+        self.note(Note::Failed { error, list_is_next });
     }
 
     fn note(&self, note: Note<'_>) {
@@ -405,35 +414,9 @@ impl<K> Collected<K> {
     }
 }
 
+/// What is said of a watch that ended at once.
+const SHORT: &str = "the watch ended as soon as it had begun, without an event";
+
 fn now() -> std::time::Instant {
     Instant::now().into_std()
-}
-
-impl SourceError {
-    fn silent(what: &str) -> Self {
-        Self {
-            failure: Failure::Other,
-            code: 0,
-            reason: String::new(),
-            message: format!("{what} did not come in time"),
-            garbled: false,
-        }
-    }
-
-    fn short() -> Self {
-        Self {
-            message: "the watch ended as soon as it had begun, without an event".to_owned(),
-            ..Self::silent("")
-        }
-    }
-
-    fn in_watch(failure: Failure, status: &kube_wire::WatchStatus) -> Self {
-        Self {
-            failure,
-            code: status.code,
-            reason: status.reason.clone(),
-            message: status.message.clone(),
-            garbled: false,
-        }
-    }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 /// A server that asks to wait longer is asked again after this.
-const MAX_RETRY_AFTER: Duration = Duration::from_secs(5 * 60);
+pub(crate) const MAX_RETRY_AFTER: Duration = Duration::from_secs(5 * 60);
 
 /// Why a request was not answered as hoped.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl Failure {
     }
 
     /// How long the server asks to wait at least.
-    pub(super) fn retry_after(&self) -> Duration {
+    pub(crate) fn retry_after(&self) -> Duration {
         match self {
             Failure::TooManyRequests { retry_after } => retry_after.unwrap_or_default().min(MAX_RETRY_AFTER),
             _ => Duration::ZERO,

@@ -2,10 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Backoff, Config, Failure, WatchEnd};
+use super::{Backoff, Config, FAR, Failure, WatchEnd, after};
 
 /// The size of pages where the server chooses to send pages at all.
 const DEFAULT_PAGE_SIZE: u32 = 500;
+
+/// So many streams of initial events in a row may end in the middle before a list is tried.
+const UNFINISHED: u32 = 3;
 
 /// So many watches in a row may end early, with events, before the next one waits.
 const EARLY_ENDS_AT_ONCE: u32 = 3;
@@ -108,6 +111,8 @@ pub struct Machine {
     internal_errors: Option<(Instant, Instant)>,
     /// Watches in a row that worked but ended early.
     early_ends: u32,
+    /// So many streams of initial events in a row have ended in the middle.
+    unfinished: u32,
 }
 
 #[derive(Clone, Debug)]
@@ -146,6 +151,13 @@ struct Watching {
     from: String,
 }
 
+impl Watching {
+    /// It has done so little that its end is a failure.
+    fn is_short(&self, now: Instant, short: Duration) -> bool {
+        self.events == 0 && now.saturating_duration_since(self.opened) < short
+    }
+}
+
 impl Machine {
     /// Starts with nothing. The seed makes the random parts repeatable.
     pub fn new(config: Config, seed: u64) -> Self {
@@ -159,6 +171,7 @@ impl Machine {
             no_initial_events_until: None,
             internal_errors: None,
             early_ends: 0,
+            unfinished: 0,
         }
     }
 
@@ -286,6 +299,7 @@ impl Machine {
                 return BookmarkVerdict::Ignore;
             }
             watching.initial = false;
+            self.unfinished = 0;
             watching.from.clone_from(&resource_version);
             self.version_unavailable = false;
             self.version.clone_from(&resource_version);
@@ -301,7 +315,7 @@ impl Machine {
     /// Whether an open watch has done so little that its end is a failure.
     pub fn is_short(&self, now: Instant) -> bool {
         let Phase::Watch(watching) = &self.phase else { return false };
-        watching.events == 0 && now.saturating_duration_since(watching.opened) < self.config.short_watch
+        watching.is_short(now, self.config.short_watch)
     }
 
     /// When the driver is to cut an open watch, with [`WatchEnd::Overdue`]; none if no watch is open.
@@ -324,6 +338,7 @@ impl Machine {
     }
 
     fn initial_watch_ended(&mut self, watching: &Watching, end: &WatchEnd, now: Instant) {
+        let short = watching.is_short(now, self.config.short_watch);
         match end {
             WatchEnd::Refused(failure) | WatchEnd::Error(failure) if failure.is_passing() => {
                 self.wait(failure.retry_after(), Phase::Start, now);
@@ -334,8 +349,9 @@ impl Machine {
                 self.version_unavailable = true;
                 self.phase = Phase::Start;
             }
-            // It ended in the middle: once more, but not at once.
-            WatchEnd::Closed | WatchEnd::Broken | WatchEnd::Garbled => {
+            // It ended in the middle: once more, but not at once, and not for ever.
+            WatchEnd::Closed | WatchEnd::Broken if !short && self.unfinished < UNFINISHED => {
+                self.unfinished += 1;
                 self.wait(Duration::ZERO, Phase::Start, now);
             }
             // This server cannot do it, or something before it swallows the end.
@@ -346,7 +362,10 @@ impl Machine {
                 self.phase = Phase::Start;
             }
             // A list may work, or say better what is wrong; next time it is tried again.
-            WatchEnd::Refused(_) | WatchEnd::Error(_) => self.phase = Phase::List(self.first_page()),
+            _ => {
+                self.unfinished = 0;
+                self.phase = Phase::List(self.first_page());
+            }
         }
     }
 
@@ -429,12 +448,4 @@ impl Machine {
         let until = after(now, self.backoff.failed(now).max(at_least));
         self.phase = Phase::Wait { until, then: Box::new(then) };
     }
-}
-
-/// Longer than any program runs: what "never" means for an instant.
-const FAR: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
-
-/// A time from now, however far: settings may say `Duration::MAX`.
-fn after(now: Instant, time: Duration) -> Instant {
-    now + time.min(FAR)
 }

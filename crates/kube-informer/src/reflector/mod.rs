@@ -19,6 +19,7 @@ mod backoff;
 mod config;
 mod driver;
 mod failure;
+mod far;
 mod machine;
 #[cfg(test)]
 mod tests;
@@ -26,5 +27,7 @@ mod tests;
 pub use backoff::Backoff;
 pub use config::Config;
 pub use driver::{Note, Reflector};
+pub(crate) use failure::MAX_RETRY_AFTER;
 pub use failure::{Failure, Reason, WatchEnd};
+pub(crate) use far::{FAR, after};
 pub use machine::{BookmarkVerdict, EventVerdict, ListRequest, Machine, PageVerdict, Step, WatchRequest};

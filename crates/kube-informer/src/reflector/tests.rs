@@ -275,16 +275,38 @@ fn initial_events_that_stop_coming_are_given_up_for_a_list() {
 
 #[test]
 fn initial_events_that_break_off_are_asked_for_again_after_a_wait() {
+    for end in [WatchEnd::Closed, WatchEnd::Broken] {
+        let mut run = Run::new(Config::default());
+        run.watch();
+        for _ in 0..3 {
+            run.machine.event(true, "5", run.now);
+            run.end(&end);
+            let (waited, step) = run.next();
+            assert!(waited >= Duration::from_millis(800), "{end:?}");
+            assert!(matches!(step, Step::Watch(WatchRequest { initial_events: true, .. })), "{end:?}");
+            assert_eq!(run.machine.resource_version(), "", "half of the objects are none");
+        }
+        run.machine.event(true, "5", run.now);
+        run.end(&end);
+        assert_eq!(run.list().resource_version, "0", "not for ever");
+    }
+}
+
+#[test]
+fn initial_events_that_make_no_sense_or_end_at_once_are_given_up_for_a_list() {
     for end in [WatchEnd::Closed, WatchEnd::Broken, WatchEnd::Garbled] {
         let mut run = Run::new(Config::default());
         run.watch();
-        run.machine.event(true, "5", run.now);
         run.end(&end);
         let (waited, step) = run.next();
-        assert!(waited >= Duration::from_millis(800), "{end:?}");
-        assert!(matches!(step, Step::Watch(WatchRequest { initial_events: true, .. })), "{end:?}");
-        assert_eq!(run.machine.resource_version(), "", "half of the objects are none");
+        assert_eq!(waited, Duration::ZERO);
+        assert!(matches!(step, Step::List(_)), "{end:?}");
     }
+    let mut run = Run::new(Config::default());
+    run.watch();
+    run.machine.event(true, "5", run.now);
+    run.end(&WatchEnd::Garbled);
+    assert!(matches!(run.next().1, Step::List(_)), "also in the middle");
 }
 
 #[test]

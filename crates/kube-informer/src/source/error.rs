@@ -2,13 +2,19 @@
 
 use std::time::Duration;
 
-use kube_wire::{DecodeOptions, ProtoEnvelope, ProtoMessage, decode_object_proto};
+use http::{Response, header};
+use http_body_util::{BodyExt, Limited};
+use kube_client::client::Body;
+use kube_wire::{DecodeOptions, ProtoEnvelope, ProtoMessage, WatchStatus, decode_object_proto};
 use serde::Deserialize;
 
 use crate::reflector::Failure;
 
 /// How deep the causes of an error are looked through.
 const MAX_CAUSES: usize = 16;
+
+/// How much of an error's body is read.
+const MAX_BODY_BYTES: usize = 64 << 10;
 
 /// Why a list or a watch was not answered, or broke off.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -31,19 +37,78 @@ impl SourceError {
     /// The connection could not be opened, or broke.
     pub(crate) fn connection(error: &(dyn std::error::Error + 'static)) -> Self {
         let failure = if is_refused(error) { Failure::ConnectionRefused } else { Failure::Other };
-        Self { failure, code: 0, reason: String::new(), message: full_message(error), garbled: false }
+        Self { failure, ..Self::trouble(full_message(error)) }
+    }
+
+    /// A client that was asked for something failed.
+    pub(crate) fn of_client(error: &kube_client::Error) -> Self {
+        match error {
+            kube_client::Error::Api(status) => {
+                let said = Status {
+                    reason: status.reason.clone(),
+                    message: status.message.clone(),
+                    details: Details::default(),
+                };
+                let failure = said.failure(status.code, None);
+                Self {
+                    failure,
+                    code: status.code,
+                    reason: said.reason,
+                    message: said.message,
+                    garbled: false,
+                }
+            }
+            kube_client::Error::SerdeError(error) => Self::garbled(error),
+            other => Self::connection(other),
+        }
+    }
+
+    /// There was no answer, or none that helps.
+    pub(crate) fn trouble(message: String) -> Self {
+        Self { failure: Failure::Other, code: 0, reason: String::new(), message, garbled: false }
+    }
+
+    /// There was no answer in time.
+    pub(crate) fn silent(what: &str) -> Self {
+        Self::trouble(format!("{what} did not come in time"))
     }
 
     /// A function that the user gave panicked.
     pub(crate) fn panicked(message: &str) -> Self {
-        let message = format!("a function of the program panicked, and the informer has stopped: {message}");
-        Self { failure: Failure::Other, code: 0, reason: String::new(), message, garbled: false }
+        Self::trouble(format!("a function of the program panicked, and the informer has stopped: {message}"))
+    }
+
+    /// A namespace was named for a type that has none.
+    pub(crate) fn no_namespaces(resource: &str, namespace: &str) -> Self {
+        let message =
+            format!("{resource} have no namespaces, so there are none in {namespace:?}; follow all of them");
+        Self { failure: Failure::Other, code: 404, reason: "NotFound".to_owned(), message, garbled: false }
     }
 
     /// What arrived makes no sense.
     pub(crate) fn garbled(why: impl std::fmt::Display) -> Self {
-        let message = format!("the server's answer makes no sense: {why}");
-        Self { failure: Failure::Other, code: 0, reason: String::new(), message, garbled: true }
+        Self { garbled: true, ..Self::trouble(format!("the server's answer makes no sense: {why}")) }
+    }
+
+    /// The server ended a watch with an ERROR event.
+    pub(crate) fn in_watch(status: &WatchStatus) -> Self {
+        let WatchStatus { code, reason, message, retry_after_seconds, .. } = status;
+        let said = Status { reason: reason.clone(), message: message.clone(), details: Details::default() };
+        let failure = said.failure(*code, *retry_after_seconds);
+        Self { failure, code: *code, reason: said.reason, message: said.message, garbled: false }
+    }
+
+    /// The answer itself, if it is a good one; else what it says is wrong.
+    pub(crate) async fn unless_good(answer: Response<Body>) -> Result<Response<Body>, Self> {
+        let code = answer.status();
+        if code.is_success() {
+            return Ok(answer);
+        }
+        let retry_after = answer.headers().get(header::RETRY_AFTER);
+        let retry_after = retry_after.and_then(|value| value.to_str().ok()?.trim().parse().ok());
+        let body = Limited::new(answer.into_body(), MAX_BODY_BYTES).collect().await;
+        let body = body.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+        Err(Self::status(code.as_u16(), retry_after, &body))
     }
 
     /// The server answered with an error: its code, the `Retry-After` header and the body.
@@ -58,16 +123,6 @@ impl SourceError {
         let failure = status.failure(code, retry_after);
         Self { failure, code, reason: status.reason, message, garbled: false }
     }
-}
-
-/// What an ERROR event in a watch means for what to do next.
-pub(crate) fn watch_failure(status: &kube_wire::WatchStatus) -> Failure {
-    let status_object = Status {
-        reason: status.reason.clone(),
-        message: status.message.clone(),
-        details: Details::default(),
-    };
-    status_object.failure(status.code, status.retry_after_seconds)
 }
 
 #[derive(Default, Deserialize)]

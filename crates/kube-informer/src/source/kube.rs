@@ -1,5 +1,7 @@
 //! Lists and watches through a `kube_client::Client`.
 
+use std::any::TypeId;
+use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -8,19 +10,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use http::{Request, Response, header};
-use http_body_util::{BodyExt, Limited};
 use kube_client::Client;
 use kube_client::client::Body;
-use kube_core::Resource;
+use kube_core::{ClusterResourceScope, Resource};
 use kube_wire::{DecodeOptions, Encoding, Limits};
 use serde::de::DeserializeOwned;
 
 use super::stream::{Reading, list_stream, watch_stream};
 use super::{ListStream, ListWatch, Scope, SourceError, Want, WatchStream};
 use crate::reflector::{ListRequest, WatchRequest};
-
-/// How much of an error's body is read.
-const MAX_ERROR_BYTES: usize = 64 << 10;
 
 /// The server does not have the encoding that was asked for.
 const NOT_ACCEPTABLE: u16 = 406;
@@ -76,7 +74,8 @@ impl<K: Resource> KubeSource<K> {
         Self::at(client, None, kind)
     }
 
-    /// The objects of a kind in one namespace; in all if its name is empty.
+    /// The objects of a kind in one namespace; in all if its name is empty. Lists and watches of a type without
+    /// namespaces fail.
     pub fn namespaced(client: Client, namespace: &str, kind: &K::DynamicType) -> Self {
         Self::at(client, Some(namespace), kind)
     }
@@ -103,6 +102,21 @@ impl<K: Resource> KubeSource<K> {
     #[must_use]
     pub fn fields(mut self, selector: impl Into<String>) -> Self {
         self.tweak.field_selector = selector.into();
+        self
+    }
+
+    /// Leaves out the objects of these namespaces, for others to follow.
+    #[must_use]
+    pub fn except(mut self, namespaces: impl IntoIterator<Item: Into<String>>) -> Self {
+        self.scope.except.extend(namespaces.into_iter().map(Into::into));
+        self
+    }
+
+    /// Asks for the metadata of objects alone, whatever the kind.
+    #[must_use]
+    pub(crate) fn metadata_only(mut self) -> Self {
+        self.metadata_only = true;
+        self.encoding = Encoding::best_for("meta.k8s.io", "v1", "PartialObjectMetadata");
         self
     }
 
@@ -141,6 +155,7 @@ impl<K: Resource> KubeSource<K> {
             version: K::version(kind).into_owned(),
             plural: K::plural(kind).into_owned(),
             namespace: namespace.map(str::to_owned),
+            ..Scope::default()
         };
         Self {
             client,
@@ -189,11 +204,20 @@ impl<K> KubeSource<K> {
         ])
     }
 
+    fn field_selector(&self) -> Cow<'_, str> {
+        if self.scope.except.is_empty() {
+            return self.tweak.field_selector.as_str().into();
+        }
+        let terms = self.scope.except.iter().map(|namespace| format!("metadata.namespace!={namespace}"));
+        let own = Some(self.tweak.field_selector.clone()).filter(|own| !own.is_empty());
+        terms.chain(own).collect::<Vec<_>>().join(",").into()
+    }
+
     /// The path with the parameters that have a value.
     fn uri(&self, parameters: &[(&str, &str)]) -> String {
         let mut query = form_urlencoded::Serializer::new(String::new());
-        let own =
-            [("labelSelector", &*self.tweak.label_selector), ("fieldSelector", &*self.tweak.field_selector)];
+        let fields = self.field_selector();
+        let own = [("labelSelector", &*self.tweak.label_selector), ("fieldSelector", &fields)];
         for (name, value) in parameters.iter().chain(&own).filter(|(_, value)| !value.is_empty()) {
             query.append_pair(name, value);
         }
@@ -230,15 +254,7 @@ impl<K> KubeSource<K> {
         }
         let request = request.body(Body::empty()).map_err(|error| SourceError::connection(&error))?;
         let response = self.client.send(request).await.map_err(|error| SourceError::connection(&error))?;
-        if response.status().is_success() {
-            return Ok(response);
-        }
-        let code = response.status().as_u16();
-        let retry_after = response.headers().get(header::RETRY_AFTER);
-        let retry_after = retry_after.and_then(|value| value.to_str().ok()?.trim().parse().ok());
-        let body = Limited::new(response.into_body(), MAX_ERROR_BYTES).collect().await;
-        let body = body.map(http_body_util::Collected::to_bytes).unwrap_or_default();
-        Err(SourceError::status(code, retry_after, &body))
+        SourceError::unless_good(response).await
     }
 
     /// What to ask for.
@@ -253,6 +269,23 @@ impl<K> KubeSource<K> {
     }
 }
 
+impl<K: Resource + 'static> KubeSource<K> {
+    /// A server would say that there is no such thing, and not why.
+    fn check_scope(&self) -> Result<(), SourceError> {
+        match &self.scope.namespace {
+            Some(namespace) if is_cluster_scoped::<K>() => {
+                Err(SourceError::no_namespaces(&self.scope.resource(), namespace))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whether objects of a type have no namespaces. Of types whose kind is data, nothing is known.
+pub(crate) fn is_cluster_scoped<K: Resource + 'static>() -> bool {
+    TypeId::of::<K::Scope>() == TypeId::of::<ClusterResourceScope>()
+}
+
 impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ListWatch<K> for KubeSource<K> {
     fn scope(&self) -> Scope {
         self.scope.clone()
@@ -264,6 +297,7 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ListWatch<K> for Ku
         want: &'a Arc<Want<K>>,
     ) -> BoxFuture<'a, Result<ListStream<K>, SourceError>> {
         async move {
+            self.check_scope()?;
             let (body, reading) = self.get(&self.list_uri(request), false).await?;
             Ok(list_stream(body, reading, want))
         }
@@ -276,6 +310,7 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ListWatch<K> for Ku
         want: &'a Arc<Want<K>>,
     ) -> BoxFuture<'a, Result<WatchStream<K>, SourceError>> {
         async move {
+            self.check_scope()?;
             let (body, reading) = self.get(&self.watch_uri(request), true).await?;
             Ok(watch_stream(body, reading, want, request.initial_events))
         }

@@ -12,14 +12,15 @@ mod stream;
 mod want;
 
 pub use error::SourceError;
-pub(crate) use error::watch_failure;
+pub(crate) use kube::is_cluster_scoped;
 pub use kube::{KubeSource, Tweak};
 pub use pager::{Listed, list_all};
 #[cfg(test)]
 pub(crate) use stream::taken;
-pub(crate) use want::Transform;
 pub use want::{Known, Want};
+pub(crate) use want::{Make, Transform};
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
@@ -63,9 +64,33 @@ pub struct Scope {
     pub plural: String,
     /// The one namespace that it covers; none for everything.
     pub namespace: Option<String>,
+    /// The namespaces that everything does not cover: others have them.
+    pub except: BTreeSet<String>,
 }
 
 impl Scope {
+    /// Whether objects of a namespace belong to it; the namespace is empty for cluster-scoped objects.
+    pub fn covers(&self, namespace: &str) -> bool {
+        match &self.namespace {
+            Some(only) => only == namespace,
+            None => !self.except.contains(namespace),
+        }
+    }
+
+    /// It covers everything.
+    pub(crate) fn is_everything(&self) -> bool {
+        self.namespace.is_none() && self.except.is_empty()
+    }
+
+    /// Both cover some namespace.
+    pub(crate) fn overlaps(&self, other: &Self) -> bool {
+        match (&self.namespace, &other.namespace) {
+            (Some(one), _) => other.covers(one),
+            (None, Some(one)) => self.covers(one),
+            (None, None) => true,
+        }
+    }
+
     /// `deployments.apps`, or `pods` in the core group.
     pub fn resource(&self) -> String {
         resource_name(&self.plural, &self.group)
@@ -75,6 +100,11 @@ impl Scope {
 /// `deployments.apps`, or `pods` in the core group.
 pub(crate) fn resource_name(plural: &str, group: &str) -> String {
     if group.is_empty() { plural.to_owned() } else { format!("{plural}.{group}") }
+}
+
+/// `apps/v1`, or `v1` in the core group.
+pub(crate) fn group_version(group: &str, version: &str) -> String {
+    if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") }
 }
 
 /// A list while it arrives. Its last part is [`ListPart::End`]; a stream that ends without it, ended early.

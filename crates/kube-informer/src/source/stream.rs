@@ -1,5 +1,6 @@
 //! From the body of an answer to a stream of objects.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -11,6 +12,7 @@ use serde::de::DeserializeOwned;
 
 use super::pipeline::{Cut, pipeline};
 use super::{ListPart, ListStream, SourceError, Want, WatchPart, WatchStream};
+use crate::fanout::panic_message;
 use crate::object::{Codec, Object};
 
 /// How the pieces of an answer are read.
@@ -32,10 +34,13 @@ where
         if let Some(object) = maker.want.known(|| encoding.peek_key(&item)) {
             return Ok(ListPart::Item(object));
         }
-        // Packed before it is decoded: what stays is then not among what goes.
-        let packed = maker.pack(&item);
-        let object =
-            encoding.decode_object(&item, options).and_then(|object| maker.make(object, packed, true));
+        let object = unless_panic(|| {
+            // Packed before it is decoded: what stays is then not among what goes.
+            let packed = maker.pack(&item);
+            encoding.decode_object(&item, options).and_then(|object| maker.make(object, packed, true))
+        });
+        let object = object
+            .unwrap_or_else(|why| Err(DecodeError { key: encoding.peek_key(&item).map(Box::new), why }));
         Ok(object.map_or_else(ListPart::Undecodable, ListPart::Item))
     };
     pipeline(body, encoding.items(limits), want.tracker(), decode)
@@ -68,7 +73,7 @@ where
         // Of what is there, nobody is told before all of it has come.
         let at_rest = initial.load(Ordering::Relaxed);
         let packed = encoding.split_event(&frame).and_then(|(_, object)| maker.pack(object));
-        match encoding.decode_event(&frame, options) {
+        let part = unless_panic(|| match encoding.decode_event(&frame, options) {
             Ok(event) => {
                 if matches!(event, Event::Bookmark { initial_events_end: true, .. }) {
                     initial.store(false, Ordering::Relaxed);
@@ -77,9 +82,22 @@ where
             }
             Err(EventError::Object { event, error }) => Ok(WatchPart::Undecodable { event, error }),
             Err(error) => Err(SourceError::garbled(error)),
-        }
+        });
+        part.unwrap_or_else(|why| match encoding.split_event(&frame) {
+            Some((event, object)) => {
+                let key = encoding.peek_key(object).map(Box::new);
+                Ok(WatchPart::Undecodable { event: event.to_owned(), error: DecodeError { key, why } })
+            }
+            None => Err(SourceError::garbled(why)),
+        })
     };
     pipeline(body, encoding.frames(limits), want.tracker(), decode)
+}
+
+/// What a function returns, or what its panic says: a type may have a way of decoding of its own.
+fn unless_panic<T>(decode: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(decode))
+        .map_err(|panic| format!("decoding it panicked: {}", panic_message(&*panic)))
 }
 
 /// Makes handles of what was decoded.

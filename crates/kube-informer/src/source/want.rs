@@ -14,6 +14,9 @@ use crate::object::{Codec, Object, Residency, Warm};
 /// Changes an object before anybody sees it.
 pub(crate) type Transform<K> = Arc<dyn Fn(K) -> K + Send + Sync>;
 
+/// Makes a handle of an object and its bytes.
+pub(crate) type Make<K> = Arc<dyn Fn(K, Box<[u8]>, Encoding) -> Result<Object<K>, DecodeError> + Send + Sync>;
+
 /// What a reader has already.
 pub trait Known<K>: Send + Sync + 'static {
     /// It has nothing.
@@ -33,6 +36,8 @@ pub struct Want<K> {
     known: Option<Box<dyn Known<K>>>,
     /// The tasks that decode.
     tasks: TaskTracker,
+    /// Makes a handle of an object and its bytes, in a way of its own.
+    make: Option<Make<K>>,
     /// One for JSON and one for protobuf: a server may answer in either.
     codecs: [OnceLock<Arc<Codec<K>>>; 2],
 }
@@ -45,6 +50,7 @@ impl<K: Resource + 'static> Want<K> {
             transform: None,
             known: None,
             tasks: TaskTracker::new(),
+            make: None,
             codecs: [const { OnceLock::new() }; 2],
         }
     }
@@ -68,6 +74,19 @@ impl<K: Resource + 'static> Want<K> {
     #[must_use]
     pub fn knowing(mut self, known: impl Known<K>) -> Self {
         self.known = Some(Box::new(known));
+        self
+    }
+
+    /// Decodes everything, whatever the reader has.
+    pub(crate) fn knowing_nothing(mut self) -> Self {
+        self.known = None;
+        self
+    }
+
+    /// Makes a handle of an object and its bytes with a function, instead of as [residency](Self::residency) and
+    /// [transform](Self::transform) say.
+    pub(crate) fn making(mut self, make: Option<Make<K>>) -> Self {
+        self.make = make;
         self
     }
 
@@ -105,9 +124,9 @@ impl<K: Resource + 'static> Want<K> {
         })
     }
 
-    /// Whether objects are to rest as bytes.
+    /// Whether the bytes of objects are wanted.
     pub(crate) fn packs(&self) -> bool {
-        self.residency != Residency::Decoded && self.transform.is_none()
+        self.make.is_some() || (self.residency != Residency::Decoded && self.transform.is_none())
     }
 
     /// Makes a handle of an object that has arrived as bytes: those that it is to rest as, if it is to rest as bytes.
@@ -120,6 +139,10 @@ impl<K: Resource + 'static> Want<K> {
         at_rest: bool,
         codec: impl FnOnce(Option<Warm<K>>) -> Codec<K>,
     ) -> Result<Object<K>, DecodeError> {
+        if let Some(make) = &self.make {
+            let none = || DecodeError { key: None, why: "its bytes make no sense".to_owned() };
+            return make(object, bytes.ok_or_else(none)?, encoding);
+        }
         let warm = match self.residency {
             Residency::Packed => None,
             Residency::Adaptive { warm_bytes } => Some(warm_bytes),

@@ -12,7 +12,7 @@ use crate::object::{Object, Stored};
 pub(super) const NAMESPACE_INDEX: &str = "namespace";
 
 /// Finds the values by which an object is indexed.
-pub(super) type IndexFunction<K> = Arc<dyn Fn(&Object<K>) -> Vec<String> + Send + Sync>;
+pub(crate) type IndexFunction<K> = Arc<dyn Fn(&Object<K>) -> Vec<String> + Send + Sync>;
 
 /// Why an index was not added.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -119,6 +119,14 @@ impl<K> Indexed<K> {
 
     pub(super) fn get(&self, value: &str) -> impl Iterator<Item = Object<K>> + use<'_, K> {
         self.values.get(value).into_iter().flat_map(|entry| entry.objects.iter()).map(Stored::object)
+    }
+
+    pub(super) fn count(&self, value: &str) -> usize {
+        self.values.get(value).map_or(0, |entry| entry.objects.len())
+    }
+
+    pub(super) fn has(&self, value: &str, key: &str) -> bool {
+        self.values.get(value).is_some_and(|entry| entry.objects.get(key).is_some())
     }
 
     pub(super) fn add(&mut self, object: &Object<K>) {

@@ -14,6 +14,7 @@ mod snapshot;
 mod tests;
 mod version;
 
+pub(crate) use index::IndexFunction;
 pub use index::{Index, IndexError, IndexValues};
 pub use snapshot::Snapshot;
 pub use version::Version;
@@ -29,8 +30,8 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use crate::object::Object;
-use crate::source::Known;
-use index::{IndexFunction, Indexed, NAMESPACE_INDEX};
+use crate::source::{Known, Scope};
+use index::{Indexed, NAMESPACE_INDEX};
 
 /// A copy of all objects of a kind. See the [module](self).
 pub struct Store<K> {
@@ -122,12 +123,20 @@ impl<K: Resource> Store<K> {
         name: &str,
         function: impl Fn(&K) -> V + Send + Sync + 'static,
     ) -> Result<Index<K>, IndexError> {
+        self.add_index_of_handles(name, Arc::new(move |object: &Object<K>| function(object).into_values()))
+    }
+
+    /// Adds an index by what a function finds in handles.
+    pub(crate) fn add_index_of_handles(
+        &self,
+        name: &str,
+        function: IndexFunction<K>,
+    ) -> Result<Index<K>, IndexError> {
         let _writing = self.shared.writing.lock();
         let current = self.shared.current.load_full();
         if current.index(name).is_some() {
             return Err(IndexError::Exists { name: name.to_owned() });
         }
-        let function: IndexFunction<K> = Arc::new(move |object: &Object<K>| function(object).into_values());
         let mut index = Indexed::empty(name.into(), function);
         for object in current.iter() {
             index.add(&object);
@@ -154,25 +163,36 @@ impl<K: Resource> Store<K> {
         written
     }
 
-    /// Replaces everything in one step, or everything in one namespace; returns what was added or changed, in the
-    /// order given, and then what is gone. An object whose version has not changed stays the object it was. Objects
-    /// of the keys in `kept` stay as they are, though nothing is known of what they are now.
+    /// Replaces everything in one step; returns what was added or changed, in the order given, and then what is gone.
+    /// An object whose version has not changed stays the object it was. Objects of the keys in `kept` stay as they are,
+    /// though nothing is known of what they are now.
     pub fn replace(
         &self,
         objects: Vec<Object<K>>,
-        namespace: Option<&str>,
+        kept: &HashSet<String>,
+        version: Option<&str>,
+    ) -> Vec<Written<K>> {
+        self.replace_in(&Scope::default(), objects, false, kept, version)
+    }
+
+    /// Replaces everything in a scope in one step; what is there does not stay, if `anew`, though its version be the
+    /// same.
+    pub(crate) fn replace_in(
+        &self,
+        scope: &Scope,
+        objects: Vec<Object<K>>,
+        anew: bool,
         kept: &HashSet<String>,
         version: Option<&str>,
     ) -> Vec<Written<K>> {
         let _writing = self.shared.writing.lock();
         let current = self.shared.current.load_full();
-        let (mut next, mut written) = (current.without(namespace), Vec::new());
+        let (mut next, mut written) = (current.without(scope), Vec::new());
         for object in objects {
             let old = current.get_key(object.key());
             if let Some(old) = old.clone()
-                && !old.resource_version().is_empty()
-                && old.resource_version() == object.resource_version()
-                && old.uid() == object.uid()
+                && !anew
+                && old.is_same_version(&object)
             {
                 next.keep(&old, &current);
                 written.push(Written { new: Some(old.clone()), old: Some(old), last: None });
@@ -181,7 +201,7 @@ impl<K: Resource> Store<K> {
                 written.push(Written { old, new: Some(object), last: None });
             }
         }
-        for object in current.within(namespace) {
+        for object in current.within(scope) {
             if next.get_key(object.key()).is_some() {
                 continue;
             }
@@ -213,6 +233,11 @@ impl<K: Resource> Store<K> {
         let mut versions = self.shared.version.subscribe();
         // The sender lives as long as the store, so waiting cannot fail.
         let _ = versions.wait_for(|seen| seen.as_ref().is_some_and(|seen| seen >= version)).await;
+    }
+
+    /// Says that something may have changed.
+    pub(crate) fn watch_changes(&self) -> watch::Receiver<Option<Version>> {
+        self.shared.version.subscribe()
     }
 
     fn publish(&self, mut next: Snapshot<K>, version: Option<&str>) {

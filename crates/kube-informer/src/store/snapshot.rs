@@ -7,6 +7,7 @@ use super::Version;
 use super::index::Indexed;
 use super::map::Map;
 use crate::object::{Object, Stored, key};
+use crate::source::Scope;
 
 /// A store at one moment: it never changes, and everything read from it belongs together.
 pub struct Snapshot<K> {
@@ -43,6 +44,16 @@ impl<K> Snapshot<K> {
         Some(self.index(index)?.get(value))
     }
 
+    /// How many objects have a value in the index of a name; none if there is no such index.
+    pub(crate) fn count(&self, index: &str, value: &str) -> Option<usize> {
+        Some(self.index(index)?.count(value))
+    }
+
+    /// Whether the object of a key has a value in the index of a name.
+    pub(crate) fn is_in(&self, index: &str, value: &str, key: &str) -> bool {
+        self.index(index).is_some_and(|index| index.has(value, key))
+    }
+
     /// How many objects there are.
     pub fn len(&self) -> usize {
         self.objects.len()
@@ -62,22 +73,22 @@ impl<K> Snapshot<K> {
         Self { objects: Map::new(), indexes, version: None }
     }
 
-    /// All objects, or those of one namespace.
-    pub(super) fn within(&self, namespace: Option<&str>) -> Box<dyn Iterator<Item = Object<K>> + '_> {
-        match namespace {
+    /// The objects that a scope covers.
+    pub(super) fn within<'a>(&'a self, scope: &'a Scope) -> Box<dyn Iterator<Item = Object<K>> + 'a> {
+        match &scope.namespace {
             Some(namespace) => Box::new(self.namespaced(namespace)),
-            None => Box::new(self.iter()),
+            None => Box::new(self.iter().filter(|object| scope.covers(object.namespace()))),
         }
     }
 
-    /// The same, without its objects, or without those of one namespace.
-    pub(super) fn without(&self, namespace: Option<&str>) -> Self {
-        if namespace.is_none() {
+    /// The same, without the objects that a scope covers.
+    pub(super) fn without(&self, scope: &Scope) -> Self {
+        if scope.is_everything() {
             let indexes = self.indexes.iter().map(|index| Arc::new(index.emptied())).collect();
             return Self { objects: Map::new(), indexes, version: self.version.clone() };
         }
         let mut next = self.clone();
-        for object in self.within(namespace) {
+        for object in self.within(scope) {
             next.remove(object.key());
         }
         next

@@ -160,14 +160,12 @@ fn a_replacement_is_one_step_and_keeps_what_has_not_changed() {
     let index = by_node(&store);
     store.replace(
         vec![pod("a", "x", "n1", 1), pod("a", "y", "n1", 2), pod("a", "z", "n1", 3)],
-        None,
         &HashSet::new(),
         Some("3"),
     );
     let same = store.get("a", "x").unwrap();
     let written = store.replace(
         vec![pod("a", "x", "n1", 1), pod("a", "y", "n2", 5), pod("a", "w", "n1", 6)],
-        None,
         &HashSet::new(),
         Some("9"),
     );
@@ -187,8 +185,8 @@ fn a_replacement_is_one_step_and_keeps_what_has_not_changed() {
 #[test]
 fn an_object_of_which_nothing_is_known_stays() {
     let store = Store::new();
-    store.replace(vec![pod("a", "x", "n1", 1), pod("a", "y", "n1", 2)], None, &HashSet::new(), Some("2"));
-    let written = store.replace(Vec::new(), None, &HashSet::from(["a/x".to_owned()]), Some("3"));
+    store.replace(vec![pod("a", "x", "n1", 1), pod("a", "y", "n1", 2)], &HashSet::new(), Some("2"));
+    let written = store.replace(Vec::new(), &HashSet::from(["a/x".to_owned()]), Some("3"));
     assert_eq!(names(store.list()), set(["a/x"]));
     assert_eq!(written.len(), 1, "only the other one is gone");
     store.write(vec![Write::RemoveKey("a/x".to_owned())], None);
@@ -198,11 +196,11 @@ fn an_object_of_which_nothing_is_known_stays() {
 #[test]
 fn an_object_that_was_made_anew_under_its_name_is_another_one() {
     let store = Store::new();
-    store.replace(vec![pod("a", "x", "n1", 1)], None, &HashSet::new(), Some("1"));
+    store.replace(vec![pod("a", "x", "n1", 1)], &HashSet::new(), Some("1"));
     let old = store.get("a", "x").unwrap();
     let mut again = decoded_pod("a", "x", "n1", 1);
     again.metadata.uid = Some("another".to_owned());
-    store.replace(vec![Object::new(again)], None, &HashSet::new(), Some("2"));
+    store.replace(vec![Object::new(again)], &HashSet::new(), Some("2"));
     assert!(!store.get("a", "x").unwrap().is_same(&old));
 }
 
@@ -210,7 +208,7 @@ fn an_object_that_was_made_anew_under_its_name_is_another_one() {
 fn the_version_never_goes_back() {
     let store = Store::<Pod>::new();
     assert_eq!(store.resource_version(), None);
-    store.replace(Vec::new(), None, &HashSet::new(), Some("9"));
+    store.replace(Vec::new(), &HashSet::new(), Some("9"));
     store.bookmark("100");
     store.bookmark("20");
     store.bookmark("not a number");
@@ -255,7 +253,7 @@ fn readers_see_whole_steps_while_a_writer_works() {
         }
         for version in 1..300 {
             let objects = (0..50).map(|name| pod("a", &format!("p{name}"), "n", version)).collect();
-            store.replace(objects, None, &HashSet::new(), Some(&version.to_string()));
+            store.replace(objects, &HashSet::new(), Some(&version.to_string()));
         }
         done.store(true, std::sync::atomic::Ordering::Relaxed);
     });
@@ -283,7 +281,7 @@ fn packed_objects_are_found_selected_and_removed_without_being_decoded() {
     store.write(vec![Write::Put(packed("x", "n2", 3)), Write::RemoveKey("a/y".to_owned())], None);
     assert_eq!(names(index.get("n1")), set([]));
     assert_eq!(names(index.get("n2")), set(["a/x"]));
-    store.replace(vec![packed("x", "n2", 3), packed("z", "n2", 4)], None, &HashSet::new(), None);
+    store.replace(vec![packed("x", "n2", 3), packed("z", "n2", 4)], &HashSet::new(), None);
     assert_eq!(names(store.namespaced("a")), set(["a/x", "a/z"]));
     assert_eq!(index.get("n2").iter().map(Object::resource_version).collect::<BTreeSet<_>>().len(), 2);
     assert_eq!(count.load(std::sync::atomic::Ordering::Relaxed), 0);

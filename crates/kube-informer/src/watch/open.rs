@@ -8,7 +8,6 @@ use futures::StreamExt;
 use tokio::time::{Instant, Sleep};
 
 use super::pace::Patience;
-use crate::reflector::Failure;
 use crate::source::{SourceError, WatchPart, WatchStream};
 
 /// One watch.
@@ -57,14 +56,9 @@ impl<K> Open<K> {
                 let message = format!(
                     "a watch was given up that lasted for {lasted:.0?}, and on which nothing arrived for {silent:.0?}"
                 );
-                return Poll::Ready(Some(Err(trouble(Failure::Other, message))));
+                return Poll::Ready(Some(Err(SourceError::trouble(message))));
             }
             self.alarm.as_mut().reset(deadline);
         }
     }
-}
-
-/// An error that is not an answer.
-pub(super) fn trouble(failure: Failure, message: String) -> SourceError {
-    SourceError { failure, code: 0, reason: String::new(), message, garbled: false }
 }

@@ -4,16 +4,10 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::reflector::{Backoff, Config};
+use crate::reflector::{Backoff, Config, FAR, MAX_RETRY_AFTER, after};
 
 /// At least so long from the start of one watch to the start of the next, unless it is said otherwise.
 pub const MIN_RESTART: Duration = Duration::from_secs(1);
-
-/// A server that asks to wait longer is asked again after this.
-const MAX_RETRY_AFTER: Duration = Duration::from_secs(5 * 60);
-
-/// Longer than any program runs: what "never" means for an instant.
-const FAR: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
 /// When watches start, and how long they last.
 #[derive(Debug)]
@@ -91,9 +85,4 @@ impl Patience {
     pub(super) fn deadline(&self, since: Instant) -> Instant {
         after(since, self.silence).min(self.end)
     }
-}
-
-/// A time from now, however far: settings may say `Duration::MAX`.
-fn after(now: Instant, time: Duration) -> Instant {
-    now + time.min(FAR)
 }

@@ -11,12 +11,12 @@ use kube_core::Resource;
 use kube_wire::{Event, WatchStatus};
 use tokio::time::{Instant, Sleep};
 
-use super::open::{Open, trouble};
+use super::open::Open;
 use super::pace::{MIN_RESTART, Pace};
 use super::{Change, StartError, WatchError};
 use crate::object::Object;
 use crate::reflector::{Config, Failure, WatchRequest};
-use crate::source::{ListWatch, SourceError, Want, WatchPart, watch_failure};
+use crate::source::{ListWatch, SourceError, Want, WatchPart};
 
 /// Each change since a version, in order, none twice: a stream that outlives the watches it is made of.
 ///
@@ -200,12 +200,7 @@ impl<K: Resource + Send + Sync + 'static> RetryWatch<K> {
 
     /// The server ended the watch with an error.
     fn ended_by(&self, status: &WatchStatus) -> End {
-        let failure = watch_failure(status);
-        let error = SourceError {
-            code: status.code,
-            reason: status.reason.clone(),
-            ..trouble(failure, status.message.clone())
-        };
+        let error = SourceError::in_watch(status);
         if error.failure == Failure::Expired {
             let resource_version = self.resource_version.clone();
             return WatchError::Expired { resource_version, cause: error }.into();
@@ -218,11 +213,7 @@ impl<K: Resource + Send + Sync + 'static> RetryWatch<K> {
         if let Some(hook) = &self.on_error {
             hook(error);
         }
-        let asked_to_wait = asked_to_wait.or(match error.failure {
-            Failure::TooManyRequests { retry_after } => retry_after,
-            _ => None,
-        });
-        End::Failed { asked_to_wait: asked_to_wait.unwrap_or_default() }
+        End::Failed { asked_to_wait: asked_to_wait.unwrap_or(error.failure.retry_after()) }
     }
 
     /// Waits until the next watch may start.

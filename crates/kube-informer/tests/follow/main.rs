@@ -45,7 +45,7 @@ impl Follower {
         let errors = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&errors);
         let reflector = Reflector::new(source, config, 1).on_note(move |note| {
-            if let Note::Failed(_) = note {
+            if let Note::Failed { .. } = note {
                 count.fetch_add(1, Ordering::Relaxed);
             }
         });

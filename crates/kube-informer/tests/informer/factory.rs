@@ -5,6 +5,8 @@ use std::time::Duration;
 use futures::StreamExt;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
+use kube_client::Client;
+use kube_client::client::Body;
 use kube_core::{ApiResource, DynamicObject, PartialObjectMeta, Selector};
 use kube_informer::factory::{FactoryError, SharedInformerFactory};
 use kube_informer::fanout::Event;
@@ -239,16 +241,18 @@ async fn what_cannot_be_decoded_is_a_cause_to_fail() {
     assert_eq!((report[0].objects, report[0].quarantined), (2, 1));
     factory.shutdown().await;
 
-    server.inject(Fault::garbage_frame(0).on(Verb::Watch));
-    server.inject(Fault::cut_after(10).on(Verb::List));
-    let factory = SharedInformerFactory::new(server.in_process_client());
+    // Some web server, to which the address leads by mistake.
+    let page = tower::service_fn(|_: http::Request<Body>| async {
+        Ok::<_, std::io::Error>(http::Response::new(Body::from(b"<html>hello</html>".to_vec())))
+    });
+    let factory = SharedInformerFactory::new(Client::new(page, "default"));
     factory.of::<ConfigMap>().unwrap();
     factory.start();
     let error = factory.wait_for_cache_sync().await.unwrap_err().to_string();
     assert!(error.contains("makes no sense"), "{error}");
 }
 
-/// There is no factory for them yet; the informer itself is the same.
+/// Without a factory: the informer itself is the same.
 #[tokio::test(start_paused = true)]
 async fn objects_without_a_type_and_metadata_alone_are_followed_and_listed_like_others() {
     let server = server().await;

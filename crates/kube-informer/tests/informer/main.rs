@@ -6,6 +6,9 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod accessors;
+mod bad_input;
+mod cache;
 mod controller;
 mod crowd;
 mod discovery;
@@ -32,6 +35,7 @@ use kube_informer::object::Residency;
 use kube_informer::reflector::Config;
 use kube_informer::source::KubeSource;
 use kube_testserver::{Fault, TestServer, Verb};
+use kube_wire::Limits;
 use parking_lot::Mutex;
 use support::Strict;
 use tokio_util::sync::CancellationToken;
@@ -206,15 +210,18 @@ async fn the_copy_and_every_log_explain_the_server_after_every_fault() {
         let injected = server.inject(fault.clone().on(verb).resource("configmaps").times(3));
         let mut config = Config::default();
         config.initial_events = verb == Verb::Watch;
-        let source = KubeSource::all(server.in_process_client(), &());
+        // Smaller than what the fault that is about it sends.
+        let mut limits = Limits::default();
+        limits.frame_bytes = 512 << 10;
+        let source = KubeSource::all(server.in_process_client(), &()).limits(limits);
         let informer = SharedInformer::builder(source).config(config).build();
         let (plain, taking, late, removed) = (Log::default(), Log::default(), Log::default(), Log::default());
-        informer.add_event_handler(plain.handler()).unwrap();
+        let all = informer.add_event_handler(plain.handler()).unwrap();
         let stop = CancellationToken::new();
         slow(&taking, &informer, &stop);
         let leaving = informer.add_event_handler(removed.handler()).unwrap();
         informer.start();
-        let mut heard = 0;
+        let (mut heard, mut joined) = (0, None);
         for round in 2..6 {
             churn(&server, round, 30);
             server.stop_watches();
@@ -223,11 +230,15 @@ async fn the_copy_and_every_log_explain_the_server_after_every_fault() {
                 leaving.remove();
                 leaving.ended().await;
                 heard = removed.lines().len();
-                informer.add_event_handler(late.handler()).unwrap();
+                joined = Some(informer.add_event_handler(late.handler()).unwrap());
             }
         }
         for log in [&plain, &taking, &late] {
             heard_all(log, &informer).await;
+        }
+        // What they hear is checked where they hear it, and a handler's panic is caught.
+        for registration in [&all, &leaving, joined.as_ref().unwrap()] {
+            assert_eq!(registration.status().panics, 0, "a log makes no sense after {fault:?}");
         }
         assert_eq!(removed.lines().len(), heard, "nothing is heard after the removal");
         assert!(injected.hits() > 0, "{fault:?} never struck");
@@ -415,12 +426,13 @@ async fn a_shut_down_informer_leaves_no_task_and_no_object_behind() {
     let server = server().await;
     write(&server, "a", 1);
     let before = tokio::runtime::Handle::current().metrics().num_alive_tasks();
-    {
+    for residency in [Residency::Decoded, Residency::default()] {
         let source = KubeSource::<Counted>::all(server.in_process_client(), &());
-        let informer = SharedInformer::builder(source).residency(Residency::Decoded).build();
+        let informer = SharedInformer::builder(source).residency(residency).build();
         let calls = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&calls);
-        let handler = move |_: Event<Counted>| {
+        let handler = move |event: Event<Counted>| {
+            assert!(event.object().metadata.name.is_some());
             count.fetch_add(1, Ordering::Relaxed);
         };
         let registration = informer.add_event_handler(handler).unwrap();
@@ -428,9 +440,9 @@ async fn a_shut_down_informer_leaves_no_task_and_no_object_behind() {
         informer.start();
         informer.start();
         assert!(registration.synced().await);
-        assert_eq!(ALIVE.load(Ordering::Relaxed), 1);
+        assert!(ALIVE.load(Ordering::Relaxed) > 0);
         tokio::join!(informer.shutdown(), informer.shutdown());
-        write(&server, "b", 2);
+        write(&server, "a", 2);
         assert_eq!(calls.load(Ordering::Relaxed), 1);
         assert_eq!(unread.status().pending, 0);
         assert!(informer.is_stopped() && informer.status().phase == Phase::Stopped);

@@ -67,6 +67,7 @@ async fn what_an_informer_does_can_be_read_under_the_names_of_client_go_and_more
     assert!(is("informer_processing_latency_seconds_count", "").unwrap() >= 3.0, "{page}");
     assert!(page.contains(r#"le="0.001""#) && page.contains(r#"le="10.0""#), "{page}");
     assert_eq!((is("informer_objects", ""), is("informer_synced", "")), (Some(2.0), Some(1.0)));
+    assert!(is("informer_packed_bytes", "").unwrap() > 100.0);
     assert_eq!(is("informer_received_bytes_total", ""), Some(informer.status().received_bytes as f64));
     assert_eq!(is("informer_seconds_since_last_byte", ""), Some(3.0));
     assert_eq!(is("informer_changes_total", ""), Some(5.0));

@@ -7,17 +7,19 @@ use std::time::Duration;
 
 use futures::{FutureExt, StreamExt, stream};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube_client::Client;
 use kube_client::client::Body;
 use kube_core::DynamicObject;
 use kube_informer::factory::FactoryError;
-use kube_informer::fanout::{Event, ListenerOptions};
+use kube_informer::fanout::{Event, Filtered, Handle, ListenerOptions};
 use kube_informer::informer::{Controller, InformerError, Phase};
 use kube_informer::reflector::Config;
-use kube_informer::source::KubeSource;
-use kube_informer::{SharedInformer, SharedInformerFactory};
+use kube_informer::source::{KubeSource, SourceError};
+use kube_informer::{Object, SharedInformer, SharedInformerFactory};
 use kube_testserver::{Fault, TestServer, Verb};
 use parking_lot::Mutex;
+use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
 use crate::support::Strict;
@@ -402,4 +404,144 @@ async fn a_factory_waits_for_an_informer_that_is_being_stopped_by_somebody_else(
     assert!(one.as_mut().now_or_never().is_none(), "it takes its time");
     factory.shutdown().await;
     assert!(configs.has_ended());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_filtered_handler_hears_that_what_it_knows_is_gone() {
+    let server = server().await;
+    write(&server, "a", 1);
+    let informer = informer(&server);
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&heard);
+    let matches = |config: &Object<ConfigMap>| config.data.as_ref().unwrap()["value"] == "1";
+    let mut handler =
+        Filtered::new(matches, move |event: Event<ConfigMap>| log.lock().push(format!("{event:?}")));
+    let mut slow = informer.subscribe_with(ListenerOptions::new().high_water(1)).unwrap();
+    informer.start();
+    handler.handle(slow.next().await.unwrap());
+    // It does not listen while all this happens.
+    write(&server, "b", 9);
+    write(&server, "a", 2);
+    delete(&server, "a");
+    write(&server, "c", 9);
+    write(&server, "c", 1);
+    delete(&server, "c");
+    let mut status = informer.watch_status();
+    status.wait_for(|status| status.changes >= 6).await.unwrap();
+    while let Some(Some(event)) = slow.next().now_or_never() {
+        handler.handle(event);
+    }
+    let heard = heard.lock();
+    assert_eq!(heard.len(), 2, "{heard:?}");
+    assert!(heard[0].starts_with("Added") && heard[1].starts_with("Deleted"), "{heard:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_whose_initial_events_never_work_is_followed_by_lists() {
+    let faults =
+        [Fault::close_at_once(), Fault::garbage_frame(0), Fault::garbage_frame(1), Fault::cut_after(300)];
+    for fault in faults {
+        let server = server().await;
+        write(&server, "a", 1);
+        write(&server, "b", 1);
+        server.inject(fault.clone().on(Verb::Watch));
+        let informer = informer(&server);
+        informer.start();
+        let synced = tokio::time::timeout(Duration::from_secs(60), informer.synced()).await;
+        assert_eq!(synced, Ok(true), "{fault:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_factory_forgets_informers_that_were_stopped_by_somebody_else() {
+    let server = server().await;
+    let factory = SharedInformerFactory::new(server.in_process_client());
+    let tasks = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
+    let mut stores = Vec::new();
+    for _ in 0..5 {
+        let configs = factory.of::<ConfigMap>().unwrap();
+        factory.start();
+        assert!(configs.synced().await);
+        configs.stop();
+        let (weak, informer) = (configs.watch_status(), configs);
+        stores.push(weak);
+        drop(informer);
+        tokio::time::sleep(Duration::from_secs(60)).await;
+    }
+    let before = tasks();
+    let last = factory.of::<ConfigMap>().unwrap();
+    // Who watches the status of an informer hears when it is dropped.
+    let alive = stores.iter().filter(|status| status.has_changed().is_ok()).count();
+    assert_eq!((alive, tasks() <= before), (0, true));
+    drop(last);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_is_refused_does_not_end_the_wait_while_a_list_may_do_better() {
+    let server = server().await;
+    write(&server, "a", 1);
+    server.inject(Fault::reply(403).on(Verb::Watch));
+    server.inject(Fault::delay(Duration::from_millis(50)).on(Verb::List));
+    let factory = SharedInformerFactory::new(server.in_process_client());
+    factory.of::<ConfigMap>().unwrap();
+    factory.start();
+    assert_eq!(factory.wait_for_cache_sync().await.unwrap()[0].objects, 1);
+    server.inject(Fault::reply(403).on(Verb::List));
+    let factory = SharedInformerFactory::new(server.in_process_client());
+    factory.of::<ConfigMap>().unwrap();
+    factory.start();
+    assert!(matches!(factory.wait_for_cache_sync().await, Err(FactoryError::NotSynced(_))));
+}
+
+/// A type that does not only refuse what it cannot decode.
+#[derive(Debug)]
+struct Bomb {
+    metadata: ObjectMeta,
+}
+
+impl<'de> Deserialize<'de> for Bomb {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let config = ConfigMap::deserialize(deserializer)?;
+        assert_ne!(config.data.unwrap()["value"], "13", "boom");
+        Ok(Self { metadata: config.metadata })
+    }
+}
+
+stands_for_config_maps!(Bomb);
+
+#[tokio::test(start_paused = true)]
+async fn an_object_that_makes_its_type_panic_is_in_quarantine() {
+    for initial_events in [true, false] {
+        let server = server().await;
+        write(&server, "a", 1);
+        write(&server, "bomb", 13);
+        let mut config = Config::default();
+        config.initial_events = initial_events;
+        let source = KubeSource::<Bomb>::all(server.in_process_client(), &());
+        let informer = SharedInformer::builder(source).config(config).build();
+        informer.start();
+        assert!(informer.synced().await);
+        assert!(informer.status().quarantined["default/bomb"].contains("boom"));
+        write(&server, "bomb", 1);
+        write(&server, "a", 13);
+        let mut status = informer.watch_status();
+        let wait = status.wait_for(|status| status.quarantined.keys().eq(["default/a"]));
+        tokio::time::timeout(PATIENCE, wait).await.unwrap().unwrap();
+        assert_eq!(informer.store().list().len(), 2);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_factory_says_what_goes_wrong_with_which_resource() {
+    let server = server().await;
+    server.inject(Fault::reply(403).resource("secrets"));
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&heard);
+    let hook = move |resource: &str, error: &SourceError| log.lock().push((resource.to_owned(), error.code));
+    let factory = SharedInformerFactory::builder(server.in_process_client()).on_error(hook).build();
+    factory.of::<ConfigMap>().unwrap();
+    factory.of::<Secret>().unwrap();
+    factory.start();
+    assert!(factory.wait_for_cache_sync().await.is_err());
+    assert!(!heard.lock().is_empty() && heard.lock().iter().all(|one| *one == ("secrets".to_owned(), 403)));
 }

@@ -141,7 +141,7 @@ async fn lists_in_the_middle_of_churn_lose_and_repeat_nothing() {
                     let name = format!("c{}", number % 100);
                     match configs.get_opt(&name).await.unwrap() {
                         None => {
-                            drop(configs.create(&PostParams::default(), &config_map(&name, "0", &[])).await)
+                            drop(configs.create(&PostParams::default(), &config_map(&name, "0", &[])).await);
                         }
                         Some(_) if number % 7 == round => {
                             drop(configs.delete(&name, &DeleteParams::default()).await);

@@ -1,0 +1,12 @@
+//! `certificates.k8s.io`. Made by `cargo xtask accessors`: not to be edited.
+
+pub mod v1;
+k8s_openapi::k8s_if_le_1_36! { pub mod v1alpha1; }
+pub mod v1beta1;
+
+group! {
+    Certificates:
+    v1: V1,
+    [k8s_if_le_1_36] v1alpha1: V1alpha1,
+    v1beta1: V1beta1,
+}

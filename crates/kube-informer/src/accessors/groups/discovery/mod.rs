@@ -1,0 +1,8 @@
+//! `discovery.k8s.io`. Made by `cargo xtask accessors`: not to be edited.
+
+pub mod v1;
+
+group! {
+    Discovery:
+    v1: V1,
+}

@@ -1,0 +1,8 @@
+//! `flowcontrol.apiserver.k8s.io`. Made by `cargo xtask accessors`: not to be edited.
+
+pub mod v1;
+
+group! {
+    Flowcontrol:
+    v1: V1,
+}

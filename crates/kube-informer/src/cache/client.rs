@@ -1,0 +1,356 @@
+//! Reads from the cache, writes to the server.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kube_core::params::{DeleteParams, Patch, PatchParams, PostParams};
+use kube_core::{GroupVersionResource, Request, Resource};
+use parking_lot::Mutex;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::entry::Entry;
+use super::{Cache, CacheError, Kind, Query};
+use crate::object::{Object, key};
+use crate::source::SourceError;
+use crate::store::Version;
+
+/// How long a read waits for what was written before, unless it is said otherwise.
+pub const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Reads from a cache and writes to the server; made by [`Cache::client`]. Clones share what they wrote.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kube_informer::Cache;
+///
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// # let server = kube_testserver::TestServer::start().await?;
+/// let cache = Cache::new(server.client()?);
+/// cache.start()?;
+/// let configs = cache.client().field_manager("me").kind::<ConfigMap>();
+/// let mut hello = ConfigMap::default();
+/// hello.metadata.name = Some("hello".to_owned());
+/// hello.metadata.namespace = Some("default".to_owned());
+/// let written = configs.create(&hello).await?;
+/// // It is there, though the cache may not have heard of it a moment ago.
+/// let read = configs.get("default", "hello").await?;
+/// assert_eq!(Some(read.resource_version()), written.metadata.resource_version.as_deref());
+/// cache.shutdown().await;
+/// # Ok(())
+/// # }
+/// # tokio::runtime::Runtime::new().unwrap().block_on(example()).unwrap();
+/// ```
+///
+/// What was written through it is there when it is read through it: a read waits until the copy has come so far, for
+/// [`WRITE_TIMEOUT`] by default, and no longer. Bookmarks count: what the cache will never show is not waited for longer
+/// than until the next. Writes by others are not waited for, and writes never wait.
+///
+/// A read of one object waits for writes to that object, a list for all writes to the kind, or to the namespace that it
+/// lists. An object that the cache's selectors leave out is not waited for.
+#[derive(Clone)]
+pub struct CacheClient {
+    cache: Cache,
+    written: Arc<Mutex<HashMap<(GroupVersionResource, String), Written>>>,
+    patience: Duration,
+    manager: Option<String>,
+}
+
+/// What has to be seen of one object.
+#[derive(Clone, Debug)]
+enum Written {
+    /// At least this version.
+    Version(Version),
+    /// Not the object of this uid.
+    Gone { uid: String, version: Option<Version> },
+}
+
+impl CacheClient {
+    pub(super) fn new(cache: Cache) -> Self {
+        Self { cache, written: Arc::default(), patience: WRITE_TIMEOUT, manager: None }
+    }
+
+    /// How long a read waits for what was written before; zero for not at all.
+    #[must_use]
+    pub fn patience(mut self, time: Duration) -> Self {
+        self.patience = time;
+        self
+    }
+
+    /// The field manager of writes.
+    #[must_use]
+    pub fn field_manager(mut self, name: impl Into<String>) -> Self {
+        self.manager = Some(name.into());
+        self
+    }
+
+    /// A kind, read and written as a type.
+    pub fn kind<K>(&self) -> ClientKind<K>
+    where
+        K: Resource<DynamicType = ()> + DeserializeOwned + Send + Sync + 'static,
+    {
+        ClientKind { client: self.clone(), kind: self.cache.kind() }
+    }
+
+    /// A kind that its type alone does not say, read and written.
+    pub fn kind_of<K>(&self, kind: &K::DynamicType) -> ClientKind<K>
+    where
+        K: Resource + DeserializeOwned + Send + Sync + 'static,
+    {
+        ClientKind { client: self.clone(), kind: self.cache.kind_of(kind) }
+    }
+}
+
+/// One kind, read from a cache and written to the server.
+pub struct ClientKind<K> {
+    client: CacheClient,
+    kind: Kind<K>,
+}
+
+impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ClientKind<K> {
+    /// The object of a name, as it was last written through this client, or later.
+    pub async fn get(&self, namespace: &str, name: &str) -> Result<Object<K>, CacheError> {
+        self.wait(|of| *of == key(namespace, name) || of == name).await?;
+        self.kind.get(namespace, name).await
+    }
+
+    /// The objects that a query asks for, as they were last written through this client, or later.
+    pub async fn list(&self, query: &Query) -> Result<Vec<Object<K>>, CacheError> {
+        let within = |of: &String| match &query.namespace {
+            Some(namespace) => of.split_once('/').is_none_or(|(one, _)| one == namespace),
+            None => true,
+        };
+        self.wait(within).await?;
+        self.kind.list(query).await
+    }
+
+    /// Everything that was written to the kind through this client can be read: for those who come back later instead of
+    /// waiting.
+    pub fn has_seen_writes(&self) -> bool {
+        self.awaited(|_| true).is_empty()
+    }
+
+    /// Deletes an object.
+    pub async fn delete(&self, namespace: &str, name: &str, params: &DeleteParams) -> Result<(), CacheError> {
+        let request = self.request(namespace).delete(name, params).map_err(|error| self.unsaid(&error))?;
+        let client = self.client.cache.client_of_server();
+        let answer = client.request_status::<K>(request).await.map_err(|error| self.failed(&error))?;
+        let (of, written) = match answer.as_ref().left() {
+            // It is still there: it waits for its finalizers, or for its end.
+            Some(object) if object.meta().deletion_timestamp.is_some() => {
+                (object_key(object), version_of(object).map(Written::Version))
+            }
+            Some(object) => {
+                let uid = object.meta().uid.clone().unwrap_or_default();
+                (object_key(object), Some(Written::Gone { uid, version: version_of(object) }))
+            }
+            None => {
+                let details = answer.as_ref().right().and_then(|status| status.details.clone());
+                let uid = details.map(|details| details.uid).unwrap_or_default();
+                (self.key(namespace, name), Some(Written::Gone { uid, version: None }))
+            }
+        };
+        if let Some(written) = written {
+            self.note(of, written);
+        }
+        Ok(())
+    }
+
+    /// Where the objects of a namespace are.
+    fn request(&self, namespace: &str) -> Request {
+        let namespaced = self.kind.about.namespaced != Some(false) && !namespace.is_empty();
+        Request::new(kube_core::DynamicObject::url_path(
+            &self.kind.about.api,
+            namespaced.then_some(namespace),
+        ))
+    }
+
+    fn key(&self, namespace: &str, name: &str) -> String {
+        if self.kind.about.namespaced == Some(false) { name.to_owned() } else { key(namespace, name) }
+    }
+
+    fn note(&self, of: String, written: Written) {
+        self.client.written.lock().insert((self.kind.about.resource.clone(), of), written);
+    }
+
+    /// What was written and cannot be read yet.
+    fn awaited(&self, of: impl Fn(&String) -> bool) -> Vec<(String, Written)> {
+        let resource = &self.kind.about.resource;
+        let entry = self.client.cache.followed(resource);
+        let mut written = self.client.written.lock();
+        if let Some(entry) = entry {
+            written.retain(|(known, of), written| known != resource || !written.is_seen(&entry, of));
+        }
+        let waiting = written.iter().filter(|((known, key), _)| known == resource && of(key));
+        waiting.map(|((_, key), written)| (key.clone(), written.clone())).collect()
+    }
+
+    /// Waits until what was written can be read.
+    async fn wait(&self, of: impl Fn(&String) -> bool) -> Result<(), CacheError> {
+        let patience = self.client.patience;
+        if patience.is_zero() || self.awaited(&of).is_empty() {
+            return Ok(());
+        }
+        self.client.cache.check_running()?;
+        let informer = self.kind.informer().await?;
+        let mut versions = informer.entry().informer().store().watch_changes();
+        let seen = async {
+            while !self.awaited(&of).is_empty() {
+                if versions.changed().await.is_err() {
+                    return;
+                }
+            }
+        };
+        if tokio::time::timeout(patience, seen).await.is_ok() {
+            return Ok(());
+        }
+        let wanted = self.awaited(&of).into_iter().map(|(key, written)| written.in_words(&key)).next();
+        let seen = informer.resource_version().map(|version| version.to_string());
+        let (resource, wanted) = (self.kind.resource(), wanted.unwrap_or_default());
+        Err(CacheError::WriteNotSeen { resource, wanted, seen, after: patience })
+    }
+
+    fn failed(&self, error: &kube_client::Error) -> CacheError {
+        CacheError::Server { resource: self.kind.resource(), cause: SourceError::of_client(error) }
+    }
+
+    /// There is no way to ask for it.
+    fn unsaid(&self, error: &(dyn std::error::Error + 'static)) -> CacheError {
+        CacheError::Server { resource: self.kind.resource(), cause: SourceError::connection(error) }
+    }
+}
+
+impl<K: Resource + DeserializeOwned + Serialize + Send + Sync + 'static> ClientKind<K> {
+    /// Creates an object.
+    pub async fn create(&self, object: &K) -> Result<K, CacheError> {
+        let request = self.request(&namespace_of(object)).create(&self.post(), self.bytes(object)?);
+        self.write(request).await
+    }
+
+    /// Replaces an object.
+    pub async fn replace(&self, object: &K) -> Result<K, CacheError> {
+        let (request, name) = (self.request(&namespace_of(object)), name_of(object));
+        self.write(request.replace(&name, &self.post(), self.bytes(object)?)).await
+    }
+
+    /// Replaces the status of an object.
+    pub async fn replace_status(&self, object: &K) -> Result<K, CacheError> {
+        let (request, name) = (self.request(&namespace_of(object)), name_of(object));
+        let bytes = self.bytes(object)?;
+        self.write(request.replace_subresource("status", &name, &self.post(), bytes)).await
+    }
+
+    /// Changes an object. Without a field manager of its own the patch has that of the client.
+    pub async fn patch<P: Serialize + fmt::Debug>(
+        &self,
+        namespace: &str,
+        name: &str,
+        params: &PatchParams,
+        patch: &Patch<P>,
+    ) -> Result<K, CacheError> {
+        self.write(self.request(namespace).patch(name, &self.managed(params), patch)).await
+    }
+
+    /// Changes the status of an object.
+    pub async fn patch_status<P: Serialize + fmt::Debug>(
+        &self,
+        namespace: &str,
+        name: &str,
+        params: &PatchParams,
+        patch: &Patch<P>,
+    ) -> Result<K, CacheError> {
+        let request = self.request(namespace);
+        self.write(request.patch_subresource("status", name, &self.managed(params), patch)).await
+    }
+
+    fn post(&self) -> PostParams {
+        PostParams { field_manager: self.client.manager.clone(), ..PostParams::default() }
+    }
+
+    fn managed(&self, params: &PatchParams) -> PatchParams {
+        let manager = params.field_manager.clone().or_else(|| self.client.manager.clone());
+        PatchParams { field_manager: manager, ..params.clone() }
+    }
+
+    fn bytes(&self, object: &K) -> Result<Vec<u8>, CacheError> {
+        serde_json::to_vec(object).map_err(|error| self.unsaid(&error))
+    }
+
+    /// Writes, and notes what was written.
+    async fn write<E: std::error::Error + 'static>(
+        &self,
+        request: Result<http::Request<Vec<u8>>, E>,
+    ) -> Result<K, CacheError> {
+        let request = request.map_err(|error| self.unsaid(&error))?;
+        let client = self.client.cache.client_of_server();
+        let object: K = client.request(request).await.map_err(|error| self.failed(&error))?;
+        if let Some(version) = version_of(&object)
+            && self.client.cache.keeps(&self.kind.about, object.meta())
+        {
+            self.note(object_key(&object), Written::Version(version));
+        }
+        Ok(object)
+    }
+}
+
+impl Written {
+    /// The copy has come so far.
+    fn is_seen(&self, entry: &Entry, key: &str) -> bool {
+        let snapshot = entry.informer().store().snapshot();
+        let is_past = |version: &Version| snapshot.resource_version().is_some_and(|seen| seen >= version);
+        let there = snapshot.get_key(key);
+        match self {
+            Written::Version(version) => {
+                let seen = there.and_then(|object| object.resource_version().parse::<Version>().ok());
+                seen.is_some_and(|seen| seen >= *version) || is_past(version)
+            }
+            Written::Gone { uid, version } => {
+                there.is_none_or(|object| !uid.is_empty() && object.uid() != uid)
+                    || version.as_ref().is_some_and(is_past)
+            }
+        }
+    }
+
+    fn in_words(&self, key: &str) -> String {
+        match self {
+            Written::Version(version) => version.to_string(),
+            Written::Gone { .. } => format!("that deleted {key}"),
+        }
+    }
+}
+
+fn version_of<K: Resource>(object: &K) -> Option<Version> {
+    object.meta().resource_version.as_deref()?.parse().ok()
+}
+
+fn namespace_of<K: Resource>(object: &K) -> String {
+    object.meta().namespace.clone().unwrap_or_default()
+}
+
+fn name_of<K: Resource>(object: &K) -> String {
+    object.meta().name.clone().unwrap_or_default()
+}
+
+fn object_key<K: Resource>(object: &K) -> String {
+    key(&namespace_of(object), &name_of(object))
+}
+
+impl<K> Clone for ClientKind<K> {
+    fn clone(&self) -> Self {
+        Self { client: self.client.clone(), kind: self.kind.clone() }
+    }
+}
+
+impl<K> fmt::Debug for ClientKind<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ClientKind").field(&self.kind).finish()
+    }
+}
+
+impl fmt::Debug for CacheClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CacheClient").field("cache", &self.cache).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,240 @@
+//! One kind in a cache: one watch, or one for each namespace, and one copy, whatever types it is read as.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use kube_client::Client;
+use kube_core::{ApiResource, GroupVersionResource};
+use kube_wire::{DecodeError, DecodeOptions, Encoding, encode_object_proto};
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use super::CacheError;
+use super::options::{CacheOptions, Part};
+use crate::factory::{cause, is_hopeless};
+use crate::fanout::panic_message;
+use crate::informer::{InformerBuilder, InformerStatus, Phase, SharedInformer};
+use crate::object::{Form, Object, Raw};
+use crate::source::{KubeSource, ListWatch, Make, resource_name};
+use crate::store::IndexFunction;
+
+/// What a kind is.
+#[derive(Clone, Debug)]
+pub(super) struct About {
+    pub(super) resource: GroupVersionResource,
+    pub(super) api: ApiResource,
+    /// Whether its objects have namespaces, as far as its type says.
+    pub(super) namespaced: Option<bool>,
+}
+
+impl About {
+    /// `deployments.apps`, or `pods` in the core group.
+    pub(super) fn name(&self) -> String {
+        resource_name(&self.resource.resource, &self.resource.group)
+    }
+}
+
+/// A kind that is followed, or is to be.
+pub(super) struct Entry {
+    about: About,
+    namespaced: bool,
+    client: Client,
+    informer: SharedInformer<Raw>,
+    parts: Arc<ArcSwap<Vec<Part>>>,
+    state: Mutex<State>,
+    /// When it was last read.
+    used: Mutex<Instant>,
+}
+
+struct State {
+    /// Whole objects are followed, not their metadata alone.
+    whole: bool,
+    sources: Vec<Arc<dyn ListWatch<Raw>>>,
+}
+
+impl Entry {
+    pub(super) fn new(
+        client: &Client,
+        about: About,
+        namespaced: bool,
+        whole: bool,
+        options: &CacheOptions,
+        number: u64,
+    ) -> Self {
+        let parts = options.parts(&about.resource, namespaced);
+        let sources: Vec<_> = parts.iter().map(|part| source(client, &about.api, part, whole)).collect();
+        let parts = Arc::new(ArcSwap::from_pointee(parts));
+        let mut builder = InformerBuilder::of(sources.clone())
+            .making(make(Arc::clone(&parts)))
+            .resync(options.resync_of(&about.resource))
+            .config(options.config.clone())
+            .seed(options.seed.wrapping_add(number));
+        if let Some(metrics) = &options.metrics {
+            builder = builder.metrics(metrics);
+        }
+        Self {
+            about,
+            namespaced,
+            client: client.clone(),
+            informer: builder.build(),
+            parts,
+            state: Mutex::new(State { whole, sources }),
+            used: Mutex::new(Instant::now()),
+        }
+    }
+
+    pub(super) fn informer(&self) -> &SharedInformer<Raw> {
+        &self.informer
+    }
+
+    pub(super) fn is_namespaced(&self) -> bool {
+        self.namespaced
+    }
+
+    /// Some part of it covers a namespace.
+    pub(super) fn covers(&self, namespace: &str) -> bool {
+        !self.namespaced || self.parts.load().iter().any(|part| part.covers(namespace))
+    }
+
+    /// Adds an index; one that is there already is as good.
+    pub(super) fn add_index(&self, name: &str, function: IndexFunction<Raw>) {
+        // The cache has seen to it that a name is used once.
+        let _ = self.informer.store().add_index_of_handles(name, function);
+    }
+
+    /// From now on whole objects are wanted.
+    pub(super) fn whole(&self) -> Result<(), CacheError> {
+        let mut state = self.state.lock();
+        if state.whole {
+            return Ok(());
+        }
+        let parts = self.parts.load();
+        state.sources = parts.iter().map(|part| source(&self.client, &self.about.api, part, true)).collect();
+        state.whole = true;
+        Ok(self.informer.follow_anew(state.sources.clone())?)
+    }
+
+    /// Follows what the options say now.
+    pub(super) fn change(&self, options: &CacheOptions) -> Result<(), CacheError> {
+        let mut state = self.state.lock();
+        let (before, after) = (self.parts.load_full(), options.parts(&self.about.resource, self.namespaced));
+        let sources = after.iter().map(|part| {
+            let same = before.iter().position(|known| known.asks_the_same(part));
+            match same.and_then(|at| state.sources.get(at)) {
+                Some(known) => Arc::clone(known),
+                None => source(&self.client, &self.about.api, part, state.whole),
+            }
+        });
+        let sources: Vec<_> = sources.collect();
+        let same_transforms = |part: &Part| before.iter().any(|known| known.asks_the_same(part));
+        // An object that stays, but is to be changed in another way, has to be had again.
+        let anew = after.iter().any(|part| part.transform.is_some() && !same_transforms(part));
+        self.parts.store(Arc::new(after));
+        state.sources.clone_from(&sources);
+        Ok(if anew { self.informer.follow_anew(sources) } else { self.informer.follow(sources) }?)
+    }
+
+    /// Waits until everything that is wanted has arrived; an error if it cannot, or not in time.
+    pub(super) async fn synced(&self, patience: Duration) -> Result<(), CacheError> {
+        *self.used.lock() = Instant::now();
+        let mut status = self.informer.watch_status();
+        if is_current(&status.borrow()) {
+            return Ok(());
+        }
+        let settled = |status: &InformerStatus| is_current(status) || is_hopeless(status);
+        let waited = tokio::time::timeout(patience, status.wait_for(settled)).await;
+        let resource = self.about.name();
+        match waited {
+            Ok(Ok(status)) if is_current(&status) => Ok(()),
+            Ok(Ok(status)) => Err(match cause(&status) {
+                Some(cause) => CacheError::CannotSync { resource, cause },
+                None => CacheError::ShutDown,
+            }),
+            Ok(Err(_)) => Err(CacheError::ShutDown),
+            Err(_) => {
+                let cause = cause(&self.informer.watch_status().borrow());
+                Err(CacheError::TimedOut { resource, after: patience, cause })
+            }
+        }
+    }
+
+    /// Nobody has read it for so long, and nobody listens.
+    pub(super) fn is_idle(&self, time: Duration) -> bool {
+        self.used.lock().elapsed() >= time && self.informer.status().listeners.is_empty()
+    }
+
+    /// Watches over a kind that the server may stop to know: what is there then is there no more. The reflector goes on
+    /// to ask, and what comes back is told.
+    pub(super) async fn watch_over(informer: SharedInformer<Raw>) {
+        let mut status = informer.watch_status();
+        loop {
+            let is_gone = |status: &InformerStatus| status.objects > 0 && is_gone(status);
+            let ended = |status: &InformerStatus| status.phase == Phase::Stopped;
+            match status.wait_for(|status| is_gone(status) || ended(status)).await {
+                Ok(status) if !ended(&status) => {}
+                _ => return,
+            }
+            informer.forget_everything();
+        }
+    }
+}
+
+/// Everything that is wanted is there.
+fn is_current(status: &InformerStatus) -> bool {
+    !is_gone(status) && status.synced && status.scopes.iter().all(|scope| scope.synced)
+}
+
+/// The server knew the kind, and does not any more.
+fn is_gone(status: &InformerStatus) -> bool {
+    /// Once may be an accident: a server that is being restarted.
+    const TWICE: u64 = 2;
+    let unknown = status.scopes.iter().filter_map(|scope| scope.trouble.as_ref());
+    unknown.into_iter().any(|trouble| trouble.error.code == 404 && trouble.times >= TWICE)
+}
+
+fn source(client: &Client, api: &ApiResource, part: &Part, whole: bool) -> Arc<dyn ListWatch<Raw>> {
+    let source = match &part.namespace {
+        Some(namespace) => KubeSource::<Raw>::namespaced(client.clone(), namespace, api),
+        None => KubeSource::all(client.clone(), api).except(part.except.iter().cloned()),
+    };
+    let source = source.labels(&part.labels).fields(&part.fields);
+    Arc::new(if whole { source } else { source.metadata_only() })
+}
+
+/// Makes what the store keeps of what arrives: the bytes, after the transform of their namespace.
+fn make(parts: Arc<ArcSwap<Vec<Part>>>) -> Make<Raw> {
+    let forms: [OnceLock<Arc<Form>>; 2] = [const { OnceLock::new() }; 2];
+    let form = move |encoding: Encoding| {
+        let slot = usize::from(encoding != Encoding::Json);
+        let make = || Arc::new(Form { encoding, options: DecodeOptions::default() });
+        let known = forms[slot].get_or_init(make);
+        if known.encoding == encoding { Arc::clone(known) } else { make() }
+    };
+    Arc::new(move |object: Raw, bytes: Box<[u8]>, encoding: Encoding| {
+        let arrived = form(encoding);
+        let parts = parts.load();
+        let namespace = object.namespace().to_owned();
+        let transform =
+            parts.iter().find(|part| part.covers(&namespace)).and_then(|part| part.transform.clone());
+        let Some(transform) = transform else { return Object::base(&object, bytes, &arrived) };
+        let keyed = |error: DecodeError| DecodeError { key: Some(Box::new(object.key())), why: error.why };
+        let changed = catch_unwind(AssertUnwindSafe(|| transform(&bytes, &arrived)));
+        let panicked = |panic: Box<dyn std::any::Any + Send>| DecodeError {
+            key: None,
+            why: format!("the transform panicked: {}", panic_message(&*panic)),
+        };
+        let changed = changed.unwrap_or_else(|panic| Err(panicked(panic))).map_err(keyed)?;
+        let (bytes, encoding) = match encoding {
+            Encoding::Protobuf(message) => match encode_object_proto(&changed, message) {
+                Ok(bytes) => (bytes, encoding),
+                Err(_) => (changed.to_string().into_bytes(), Encoding::Json),
+            },
+            Encoding::Json => (changed.to_string().into_bytes(), Encoding::Json),
+        };
+        let form = form(encoding);
+        let after: Raw = form.encoding.decode_object(&bytes, form.options).map_err(keyed)?;
+        Object::base(&object.changed_to(after), bytes.into_boxed_slice(), &form)
+    })
+}

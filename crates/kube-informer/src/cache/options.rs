@@ -1,0 +1,449 @@
+//! What a cache keeps of which kind.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube_core::{GroupVersionResource, Resource};
+use kube_wire::DecodeError;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::CacheError;
+use crate::metrics::Metrics;
+use crate::object::{Form, Labels, Matcher, Residency};
+use crate::reflector::Config;
+use crate::selector::{check_fields, check_labels, parse_labels};
+use crate::source::{is_cluster_scoped, resource_name};
+
+/// How long a read waits for a kind that has not arrived, unless it is said otherwise.
+pub const SYNC_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How often listeners are told everything again, unless it is said otherwise.
+pub const RESYNC: Duration = Duration::from_secs(10 * 3600);
+
+/// Changes an object of a kind, whatever its type.
+pub(super) type AnyTransform = Arc<dyn Fn(&[u8], &Form) -> Result<Value, DecodeError> + Send + Sync>;
+
+/// Which objects are kept, and what of them. What is not set is inherited: from the kind, from the namespace, from the
+/// defaults, in this order; what is set to nothing ends that.
+#[derive(Clone, Default)]
+pub struct ObjectOptions {
+    pub(super) labels: Option<String>,
+    pub(super) fields: Option<String>,
+    pub(super) transform: Option<Option<AnyTransform>>,
+}
+
+impl ObjectOptions {
+    /// Everything is inherited.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Only objects with these labels; all if it is empty.
+    #[must_use]
+    pub fn labels(mut self, selector: impl Into<String>) -> Self {
+        self.labels = Some(selector.into());
+        self
+    }
+
+    /// Only objects with these fields; all if it is empty.
+    #[must_use]
+    pub fn fields(mut self, selector: impl Into<String>) -> Self {
+        self.fields = Some(selector.into());
+        self
+    }
+
+    /// Changes each object before anybody sees it, as whatever type: everybody who reads the kind, as whatever type, sees
+    /// it changed. [`DynamicObject`](kube_core::DynamicObject) is the type for all kinds.
+    #[must_use]
+    pub fn transform<K>(mut self, transform: impl Fn(K) -> K + Send + Sync + 'static) -> Self
+    where
+        K: DeserializeOwned + Serialize + 'static,
+    {
+        let any = move |bytes: &[u8], form: &Form| {
+            let object = transform(form.encoding.decode_object::<K>(bytes, form.options)?);
+            serde_json::to_value(object).map_err(|error| DecodeError { key: None, why: error.to_string() })
+        };
+        self.transform = Some(Some(Arc::new(any)));
+        self
+    }
+
+    /// Changes nothing, whatever would be inherited.
+    #[must_use]
+    pub fn no_transform(mut self) -> Self {
+        self.transform = Some(None);
+        self
+    }
+
+    /// What is not set here is as it is there.
+    fn or(self, other: &Self) -> Self {
+        Self {
+            labels: self.labels.or_else(|| other.labels.clone()),
+            fields: self.fields.or_else(|| other.fields.clone()),
+            transform: self.transform.or_else(|| other.transform.clone()),
+        }
+    }
+
+    fn check(&self) -> Result<(), CacheError> {
+        check_labels(self.labels.as_deref().unwrap_or(""))?;
+        check_fields(self.fields.as_deref().unwrap_or(""))?;
+        Ok(())
+    }
+}
+
+impl fmt::Debug for ObjectOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ObjectOptions")
+            .field("labels", &self.labels)
+            .field("fields", &self.fields)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a read does if nobody has asked for the kind before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Missing {
+    /// It begins to follow the kind, and waits for it.
+    #[default]
+    Start,
+    /// It fails.
+    Fail,
+    /// It asks the server.
+    Live,
+}
+
+/// What is kept of one kind.
+#[derive(Clone, Debug, Default)]
+pub struct KindOptions {
+    objects: ObjectOptions,
+    namespaces: Option<BTreeMap<String, ObjectOptions>>,
+    resync: Option<Duration>,
+    missing: Option<Missing>,
+    residency: Option<Residency>,
+}
+
+impl KindOptions {
+    /// As all kinds.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Which objects are kept, in every namespace that does not say otherwise.
+    #[must_use]
+    pub fn objects(mut self, options: ObjectOptions) -> Self {
+        self.objects = options;
+        self
+    }
+
+    /// Only these namespaces, instead of those of other kinds; all if there is none.
+    #[must_use]
+    pub fn namespaces(mut self, namespaces: impl IntoIterator<Item: Into<String>>) -> Self {
+        let own = self.namespaces.get_or_insert_default();
+        own.extend(namespaces.into_iter().map(|namespace| (namespace.into(), ObjectOptions::new())));
+        self
+    }
+
+    /// A namespace with options of its own. The name `""` is for all that are not named.
+    #[must_use]
+    pub fn namespace(mut self, namespace: impl Into<String>, options: ObjectOptions) -> Self {
+        self.namespaces.get_or_insert_default().insert(namespace.into(), options);
+        self
+    }
+
+    /// Listeners are told everything again so often; never if it is zero.
+    #[must_use]
+    pub fn resync(mut self, period: Duration) -> Self {
+        self.resync = Some(period);
+        self
+    }
+
+    /// What a read does if nobody has asked for the kind before.
+    #[must_use]
+    pub fn missing(mut self, missing: Missing) -> Self {
+        self.missing = Some(missing);
+        self
+    }
+
+    /// How objects rest.
+    #[must_use]
+    pub fn residency(mut self, residency: Residency) -> Self {
+        self.residency = Some(residency);
+        self
+    }
+}
+
+/// What a cache keeps.
+#[derive(Clone, Debug)]
+pub struct CacheOptions {
+    defaults: ObjectOptions,
+    namespaces: Option<BTreeMap<String, ObjectOptions>>,
+    kinds: HashMap<GroupVersionResource, KindOptions>,
+    /// Kinds without namespaces that have options.
+    cluster_scoped: BTreeSet<String>,
+    missing: Missing,
+    resync: Duration,
+    residency: Residency,
+    pub(super) idle: Option<Duration>,
+    pub(super) sync_timeout: Duration,
+    pub(super) config: Config,
+    pub(super) seed: u64,
+    pub(super) metrics: Option<Metrics>,
+}
+
+impl Default for CacheOptions {
+    fn default() -> Self {
+        Self {
+            defaults: ObjectOptions::new(),
+            namespaces: None,
+            kinds: HashMap::new(),
+            cluster_scoped: BTreeSet::new(),
+            missing: Missing::default(),
+            resync: RESYNC,
+            residency: Residency::default(),
+            idle: None,
+            sync_timeout: SYNC_TIMEOUT,
+            config: Config::default(),
+            seed: 0,
+            metrics: None,
+        }
+    }
+}
+
+impl CacheOptions {
+    /// Everything of every kind that is asked for.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Which objects are kept, where nothing says otherwise.
+    #[must_use]
+    pub fn objects(mut self, options: ObjectOptions) -> Self {
+        self.defaults = options;
+        self
+    }
+
+    /// Only these namespaces, of kinds that have any, instead of those that were named before.
+    #[must_use]
+    pub fn namespaces(mut self, namespaces: impl IntoIterator<Item: Into<String>>) -> Self {
+        let named = namespaces.into_iter().map(|namespace| (namespace.into(), ObjectOptions::new()));
+        self.namespaces = Some(named.collect());
+        self
+    }
+
+    /// All namespaces.
+    #[must_use]
+    pub fn all_namespaces(mut self) -> Self {
+        self.namespaces = None;
+        self
+    }
+
+    /// A namespace with options of its own. The name `""` is for all that are not named.
+    #[must_use]
+    pub fn namespace(mut self, namespace: impl Into<String>, options: ObjectOptions) -> Self {
+        self.namespaces.get_or_insert_default().insert(namespace.into(), options);
+        self
+    }
+
+    /// What is kept of one kind.
+    #[must_use]
+    pub fn kind<K: Resource<DynamicType = ()> + 'static>(self, options: KindOptions) -> Self {
+        self.kind_of::<K>(&(), options)
+    }
+
+    /// What is kept of a kind that is not a type.
+    #[must_use]
+    pub fn kind_of<K: Resource + 'static>(mut self, kind: &K::DynamicType, options: KindOptions) -> Self {
+        let resource = GroupVersionResource::gvr(&K::group(kind), &K::version(kind), &K::plural(kind));
+        if is_cluster_scoped::<K>() && options.namespaces.as_ref().is_some_and(|names| !names.is_empty()) {
+            self.cluster_scoped.insert(resource_name(&resource.resource, &resource.group));
+        }
+        self.kinds.insert(resource, options);
+        self
+    }
+
+    /// What a read does if nobody has asked for the kind before.
+    #[must_use]
+    pub fn missing(mut self, missing: Missing) -> Self {
+        self.missing = missing;
+        self
+    }
+
+    /// Listeners are told everything again so often: every ten hours by default, never if it is zero.
+    #[must_use]
+    pub fn resync(mut self, period: Duration) -> Self {
+        self.resync = period;
+        self
+    }
+
+    /// How objects rest. A cache keeps the bytes of each object once, whatever types it is read as; this says how long
+    /// what was decoded of them stays.
+    #[must_use]
+    pub fn residency(mut self, residency: Residency) -> Self {
+        self.residency = residency;
+        self
+    }
+
+    /// Stops to follow a kind that nobody has read for so long, and that has no listeners. The next read starts it again.
+    #[must_use]
+    pub fn idle(mut self, time: Duration) -> Self {
+        self.idle = Some(time);
+        self
+    }
+
+    /// How long a read waits for a kind that has not arrived; [`SYNC_TIMEOUT`] by default.
+    #[must_use]
+    pub fn sync_timeout(mut self, time: Duration) -> Self {
+        self.sync_timeout = time;
+        self
+    }
+
+    /// How to follow the server.
+    #[must_use]
+    pub fn config(mut self, config: Config) -> Self {
+        self.config = config;
+        self
+    }
+
+    /// Makes waits and time-outs repeatable.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// Shows all kinds there.
+    #[must_use]
+    pub fn metrics(mut self, metrics: &Metrics) -> Self {
+        self.metrics = Some(metrics.clone());
+        self
+    }
+
+    pub(super) fn check(&self) -> Result<(), CacheError> {
+        if let Some(resource) = self.cluster_scoped.first() {
+            return Err(CacheError::ClusterScoped { resource: resource.clone() });
+        }
+        let of = |map: &Option<BTreeMap<String, ObjectOptions>>| -> Vec<ObjectOptions> {
+            map.iter().flatten().map(|(_, options)| options.clone()).collect()
+        };
+        let kinds = self.kinds.values().flat_map(|kind| {
+            of(&kind.namespaces).into_iter().chain([kind.objects.clone()]).collect::<Vec<_>>()
+        });
+        let mut all = of(&self.namespaces).into_iter().chain(kinds).chain([self.defaults.clone()]);
+        all.try_for_each(|options| options.check())
+    }
+
+    pub(super) fn missing_of(&self, kind: &GroupVersionResource) -> Missing {
+        self.kinds.get(kind).and_then(|kind| kind.missing).unwrap_or(self.missing)
+    }
+
+    pub(super) fn resync_of(&self, kind: &GroupVersionResource) -> Duration {
+        self.kinds.get(kind).and_then(|kind| kind.resync).unwrap_or(self.resync)
+    }
+
+    pub(super) fn residency_of(&self, kind: &GroupVersionResource) -> Residency {
+        self.kinds.get(kind).and_then(|kind| kind.residency).unwrap_or(self.residency)
+    }
+
+    /// Some namespaces are named for a kind, so that it matters whether it has any.
+    pub(super) fn names_namespaces(&self, kind: &GroupVersionResource) -> bool {
+        let own = self.kinds.get(kind).and_then(|kind| kind.namespaces.as_ref());
+        own.or(self.namespaces.as_ref()).is_some_and(|names| !names.is_empty())
+    }
+
+    /// What is followed of a kind.
+    pub(super) fn parts(&self, kind: &GroupVersionResource, namespaced: bool) -> Vec<Part> {
+        let own = self.kinds.get(kind).cloned().unwrap_or_default();
+        let names = own.namespaces.as_ref().or(self.namespaces.as_ref()).filter(|_| namespaced);
+        let Some(names) = names.filter(|names| !names.is_empty()) else {
+            return vec![Part::new(None, BTreeSet::new(), own.objects.or(&self.defaults))];
+        };
+        let explicit = own.namespaces.clone().unwrap_or_default();
+        let named = || names.keys().filter(|name| !name.is_empty());
+        let parts = names.keys().map(|name| {
+            let options = explicit.get(name).cloned().unwrap_or_default().or(&own.objects);
+            let default = self.namespaces.as_ref().and_then(|names| names.get(name));
+            let options = options.or(default.unwrap_or(&ObjectOptions::new())).or(&self.defaults);
+            match name.as_str() {
+                "" => Part::new(None, named().cloned().collect(), options),
+                name => Part::new(Some(name.to_owned()), BTreeSet::new(), options),
+            }
+        });
+        parts.collect()
+    }
+}
+
+/// What is asked for with one watch.
+#[derive(Clone)]
+pub(super) struct Part {
+    /// None for all.
+    pub(super) namespace: Option<String>,
+    /// But not these.
+    pub(super) except: BTreeSet<String>,
+    pub(super) labels: String,
+    pub(super) fields: String,
+    pub(super) transform: Option<AnyTransform>,
+}
+
+impl Part {
+    fn new(namespace: Option<String>, except: BTreeSet<String>, options: ObjectOptions) -> Self {
+        let fields = options.fields.unwrap_or_default();
+        // Whoever may only read one namespace may say so with a selector.
+        let pinned = || fields.split(',').find_map(|term| pinned_namespace(term.trim()));
+        let namespace = namespace.or_else(|| pinned().filter(|_| except.is_empty()).map(str::to_owned));
+        Self {
+            namespace,
+            except,
+            labels: options.labels.unwrap_or_default(),
+            fields,
+            transform: options.transform.flatten(),
+        }
+    }
+
+    /// The same is asked for.
+    pub(super) fn asks_the_same(&self, other: &Self) -> bool {
+        let transform = match (&self.transform, &other.transform) {
+            (None, None) => true,
+            (Some(one), Some(two)) => Arc::ptr_eq(one, two),
+            _ => false,
+        };
+        transform
+            && (&self.namespace, &self.except, &self.labels, &self.fields)
+                == (&other.namespace, &other.except, &other.labels, &other.fields)
+    }
+
+    /// Whether an object is among what is asked for; if that cannot be seen, it is.
+    pub(super) fn keeps(&self, meta: &ObjectMeta) -> bool {
+        let text = |part: &Option<String>| part.clone().unwrap_or_default();
+        if !self.covers(&text(&meta.namespace)) {
+            return false;
+        }
+        let terms = [("metadata.name", text(&meta.name)), ("metadata.namespace", text(&meta.namespace))];
+        let fits = |term: &str| {
+            let Some((field, wanted)) = term.split_once('=').filter(|(field, _)| !field.ends_with('!'))
+            else {
+                return true;
+            };
+            let known = terms.iter().find(|(name, _)| *name == field.trim());
+            known.is_none_or(|(_, value)| value == wanted.trim_start_matches('=').trim())
+        };
+        let selector = parse_labels(&self.labels).unwrap_or_default();
+        Matcher::new(&selector).matches(Labels::map(meta.labels.as_ref()))
+            && self.fields.split(',').all(|term| fits(term.trim()))
+    }
+
+    pub(super) fn covers(&self, namespace: &str) -> bool {
+        self.namespace.as_deref().map_or(!self.except.contains(namespace), |only| only == namespace)
+    }
+}
+
+/// `metadata.namespace=shop` pins the namespace.
+fn pinned_namespace(term: &str) -> Option<&str> {
+    let value = term.strip_prefix("metadata.namespace=")?;
+    let value = value.strip_prefix('=').unwrap_or(value);
+    Some(value.trim()).filter(|value| !value.is_empty())
+}

@@ -1,0 +1,228 @@
+//! Objects that rest as bytes once, and are seen as values of several types.
+
+use std::any::{Any, TypeId};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube_core::{ApiResource, DynamicResourceScope, Resource};
+use kube_wire::{DecodeError, DecodeOptions, Encoding, ObjectKey};
+use parking_lot::Mutex;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::head::Head;
+use super::packed::{Value, View};
+use super::warm::Warm;
+use super::{Inner, Object, Residency, Rest, Stored};
+
+/// An object of any type: its bytes, and what can be read without knowing the type.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Raw {
+    #[serde(default)]
+    metadata: ObjectMeta,
+}
+
+impl Raw {
+    pub(crate) fn namespace(&self) -> &str {
+        self.metadata.namespace.as_deref().unwrap_or("")
+    }
+
+    pub(crate) fn key(&self) -> ObjectKey {
+        let text = |part: &Option<String>| part.clone().unwrap_or_default();
+        let meta = &self.metadata;
+        ObjectKey::new(text(&meta.namespace), text(&meta.name), text(&meta.uid), text(&meta.resource_version))
+    }
+
+    /// The same object after somebody has changed it: what it is remains what it was.
+    pub(crate) fn changed_to(self, after: Self) -> Self {
+        Self { metadata: ObjectMeta { labels: after.metadata.labels, ..self.metadata } }
+    }
+}
+
+impl Resource for Raw {
+    type DynamicType = ApiResource;
+    type Scope = DynamicResourceScope;
+
+    fn kind(kind: &ApiResource) -> Cow<'_, str> {
+        kind.kind.as_str().into()
+    }
+
+    fn group(kind: &ApiResource) -> Cow<'_, str> {
+        kind.group.as_str().into()
+    }
+
+    fn version(kind: &ApiResource) -> Cow<'_, str> {
+        kind.version.as_str().into()
+    }
+
+    fn plural(kind: &ApiResource) -> Cow<'_, str> {
+        kind.plural.as_str().into()
+    }
+
+    fn meta(&self) -> &ObjectMeta {
+        &self.metadata
+    }
+
+    fn meta_mut(&mut self) -> &mut ObjectMeta {
+        &mut self.metadata
+    }
+}
+
+/// How bytes are written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Form {
+    pub(crate) encoding: Encoding,
+    pub(crate) options: DecodeOptions,
+}
+
+/// Bytes, and as what they have been seen.
+pub(super) struct Base<K> {
+    bytes: Box<[u8]>,
+    form: Arc<Form>,
+    decode: fn(&[u8], &Form) -> Result<K, DecodeError>,
+    /// For each type what came of it: an `Arc<Seen<K>>`.
+    seen: Mutex<Vec<(TypeId, Arc<dyn Any + Send + Sync>)>>,
+}
+
+impl<K> Base<K> {
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    #[expect(clippy::panic, reason = "the same bytes were decoded in the same way when they arrived")]
+    pub(super) fn view(&self) -> Arc<View<K>> {
+        match (self.decode)(&self.bytes, &self.form) {
+            Ok(object) => View::new(object),
+            Err(error) => panic!("an object that could be decoded cannot be any more: {error}"),
+        }
+    }
+}
+
+/// What came of seeing bytes as a type.
+enum Seen<K> {
+    Fits {
+        lens: Arc<Lens<K>>,
+        value: Value<K>,
+        /// The value itself, if it is to stay for as long as the bytes.
+        _kept: Option<Arc<View<K>>>,
+    },
+    Unfit(DecodeError),
+}
+
+/// How the bytes of a kind are seen as a type.
+pub(crate) struct Lens<K> {
+    decode: Decode<K>,
+    warm: Option<Warm<K>>,
+    /// What was seen once stays decoded for as long as the bytes are there.
+    keeps: bool,
+}
+
+type Decode<K> = Box<dyn Fn(&[u8], &Form) -> Result<K, DecodeError> + Send + Sync>;
+
+impl<K: DeserializeOwned> Lens<K> {
+    /// Sees bytes as values of a type, and completes each: what a kind is, is not in the bytes.
+    pub(crate) fn new(residency: Residency, complete: impl Fn(&mut K) + Send + Sync + 'static) -> Self {
+        let decode = move |bytes: &[u8], form: &Form| {
+            let mut object = form.encoding.decode_object(bytes, form.options)?;
+            complete(&mut object);
+            Ok(object)
+        };
+        let warm = match residency {
+            Residency::Adaptive { warm_bytes } => Some(Warm::new(warm_bytes)),
+            Residency::Decoded | Residency::Packed => None,
+        };
+        Self { decode: Box::new(decode), warm, keeps: residency == Residency::Decoded }
+    }
+}
+
+impl Object<Raw> {
+    /// An object that can be seen as many types.
+    pub(crate) fn base(object: &Raw, bytes: Box<[u8]>, form: &Arc<Form>) -> Result<Self, DecodeError> {
+        let Some(head) = Head::with_labels(&object.metadata) else {
+            return Err(DecodeError { key: None, why: "a label has a zero in it".to_owned() });
+        };
+        let decode = |bytes: &[u8], form: &Form| form.encoding.decode_object(bytes, form.options);
+        let base = Base { bytes, form: Arc::clone(form), decode, seen: Mutex::new(Vec::new()) };
+        Ok(Self::resting_as(head, Rest::Base(Box::new(base))))
+    }
+
+    /// The same object as a type; an error if it does not fit.
+    pub(crate) fn seen_as<K: Send + Sync + 'static>(
+        &self,
+        lens: &Arc<Lens<K>>,
+    ) -> Result<Object<K>, DecodeError> {
+        let Rest::Base(base) = &self.stored.0.rest else {
+            return Err(DecodeError { key: None, why: "there are no bytes".to_owned() });
+        };
+        let mut known = base.seen.lock();
+        let found = known.iter().find(|(of, _)| *of == TypeId::of::<K>());
+        let found = found.and_then(|(_, seen)| Arc::clone(seen).downcast::<Seen<K>>().ok());
+        let (seen, view) = match found {
+            Some(seen) => (seen, None),
+            None => {
+                let (seen, view) = match (lens.decode)(&base.bytes, &base.form) {
+                    Ok(object) => {
+                        let view = View::new(object);
+                        let value = Value::held(&view);
+                        let kept = lens.keeps.then(|| Arc::clone(&view));
+                        (Seen::Fits { lens: Arc::clone(lens), value, _kept: kept }, Some(view))
+                    }
+                    Err(error) => (Seen::Unfit(error), None),
+                };
+                let seen = Arc::new(seen);
+                known.push((TypeId::of::<K>(), Arc::clone(&seen) as Arc<dyn Any + Send + Sync>));
+                known.shrink_to_fit();
+                (seen, view)
+            }
+        };
+        drop(known);
+        if let Seen::Unfit(error) = &*seen {
+            return Err(error.clone());
+        }
+        let borrowed = Borrowed { base: self.stored.clone(), seen };
+        let object = Object::resting_as(Head::empty(), Rest::Borrowed(borrowed));
+        if let Some(view) = view {
+            // Nobody else has the handle yet, so nothing can be there.
+            let _ = object.view.set(view);
+        }
+        Ok(object)
+    }
+}
+
+impl<K> Object<K> {
+    fn resting_as(head: Head, rest: Rest<K>) -> Self {
+        Self { stored: Stored(Arc::new(Inner { head, rest })), view: std::sync::OnceLock::new() }
+    }
+}
+
+/// An object that rests in another one.
+pub(super) struct Borrowed<K> {
+    base: Stored<Raw>,
+    /// It fits.
+    seen: Arc<Seen<K>>,
+}
+
+impl<K> Borrowed<K> {
+    pub(super) fn head(&self) -> &Head {
+        &self.base.0.head
+    }
+
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.base.0, &other.base.0)
+    }
+
+    pub(super) fn is_decoded(&self) -> bool {
+        matches!(&*self.seen, Seen::Fits { value, .. } if value.is_held())
+    }
+
+    #[expect(clippy::panic, reason = "a borrowed object is only made of bytes that fit")]
+    pub(super) fn view(&self) -> Arc<View<K>> {
+        match (&*self.seen, &self.base.0.rest) {
+            (Seen::Fits { lens, value, .. }, Rest::Base(base)) => {
+                value.view(base.bytes.len(), lens.warm.as_ref(), || (lens.decode)(&base.bytes, &base.form))
+            }
+            _ => panic!("an object that does not fit was handed out"),
+        }
+    }
+}

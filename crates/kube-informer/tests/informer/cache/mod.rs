@@ -1,0 +1,73 @@
+//! Many kinds behind one reader.
+
+mod changing;
+mod client;
+mod kinds;
+mod options;
+mod reading;
+
+use std::collections::BTreeSet;
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube_core::{ApiResource, DynamicObject, GroupVersionKind, Resource};
+use kube_informer::Object;
+use kube_informer::cache::{Cache, CacheError, CacheOptions, Query};
+use kube_testserver::TestServer;
+use serde::de::DeserializeOwned;
+
+async fn server() -> TestServer {
+    TestServer::builder().create_namespaces(true).start().await.unwrap()
+}
+
+/// A cache that has been started.
+fn cache(server: &TestServer, options: CacheOptions) -> Cache {
+    let cache = Cache::with(server.in_process_client(), options).unwrap();
+    cache.start().unwrap();
+    cache
+}
+
+fn write(server: &TestServer, namespace: &str, name: &str, app: &str) {
+    let metadata = format!("{{name: {name}, namespace: {namespace}, labels: {{app: {app}}}}}");
+    let object = format!("{{apiVersion: v1, kind: ConfigMap, metadata: {metadata}, data: {{value: '1'}}}}");
+    server.seed(&object).unwrap();
+}
+
+fn three(server: &TestServer) {
+    write(server, "shop", "a", "web");
+    write(server, "shop", "b", "db");
+    write(server, "bank", "c", "web");
+}
+
+fn keys<K>(objects: impl IntoIterator<Item = Object<K>>) -> BTreeSet<String> {
+    objects.into_iter().map(|object| object.key().to_owned()).collect()
+}
+
+fn set<const N: usize>(keys: [&str; N]) -> BTreeSet<String> {
+    keys.map(str::to_owned).into()
+}
+
+fn config_maps() -> ApiResource {
+    ApiResource::from_gvk(&GroupVersionKind::gvk("", "v1", "ConfigMap"))
+}
+
+/// How many watches of a resource have been opened.
+fn watches(server: &TestServer, resource: &str) -> usize {
+    let is_it = |path: &str| path.split('?').next().unwrap_or(path).ends_with(&format!("/{resource}"));
+    let requests = server.requests();
+    requests.iter().filter(|one| is_it(&one.path) && one.parameter("watch").is_some()).count()
+}
+
+async fn all<K>(cache: &Cache) -> Result<BTreeSet<String>, CacheError>
+where
+    K: Resource<DynamicType = ()> + DeserializeOwned + Send + Sync + 'static,
+{
+    Ok(keys(cache.list::<K>(&Query::new()).await?))
+}
+
+async fn of_config_maps(cache: &Cache) -> BTreeSet<String> {
+    all::<ConfigMap>(cache).await.unwrap()
+}
+
+fn dynamic(cache: &Cache) -> kube_informer::cache::Kind<DynamicObject> {
+    cache.kind_of(&config_maps())
+}
