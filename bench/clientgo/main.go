@@ -23,6 +23,7 @@ type settings struct {
 	rate     int
 	handlers int
 	millis   int
+	settle   int
 	file     string
 }
 
@@ -36,6 +37,7 @@ func main() {
 	flag.IntVar(&s.rate, "rate", 0, "how many a second; 0 for as fast as possible")
 	flag.IntVar(&s.handlers, "handlers", 1, "how many handlers")
 	flag.IntVar(&s.millis, "millis", 1000, "for how long each read is repeated beside the writer")
+	flag.IntVar(&s.settle, "settle", 2000, "how many milliseconds a program is left alone before its memory is looked at")
 	flag.StringVar(&s.file, "file", "", "a pod to decode; protobuf if it ends in .pb")
 	flag.Parse()
 	steps := map[string]func(settings) error{

@@ -9,9 +9,6 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// How long a program is left alone before its memory is looked at.
-const settle = 2 * time.Second
-
 // syncOnce measures the first sync.
 func syncOnce(s settings) error {
 	informer, err := newInformer(s)
@@ -24,7 +21,7 @@ func syncOnce(s settings) error {
 	}
 	say("seconds", time.Since(begun).Seconds())
 	say("cpu", cpuSeconds()-cpu)
-	time.Sleep(settle)
+	time.Sleep(time.Duration(s.settle) * time.Millisecond)
 	resident, peak := memory()
 	say("resident", resident)
 	say("peak", peak)
@@ -65,7 +62,7 @@ func relist(s settings) error {
 	if err := start(s, informer); err != nil {
 		return err
 	}
-	time.Sleep(settle)
+	time.Sleep(time.Duration(s.settle) * time.Millisecond)
 	forgetPeak()
 	before, _ := memory()
 	cpu := cpuSeconds()
@@ -79,7 +76,7 @@ func relist(s settings) error {
 		return err
 	}
 	say("seconds", ended.Sub(asked).Seconds())
-	time.Sleep(settle)
+	time.Sleep(time.Duration(s.settle) * time.Millisecond)
 	resident, peak := memory()
 	say("resident_before", before)
 	say("resident", resident)

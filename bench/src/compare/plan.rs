@@ -27,6 +27,8 @@ pub(super) struct Sizes {
     pub(super) rate: (u64, u64),
     /// For how long each read is repeated beside the writer.
     pub(super) millis: u64,
+    /// How many milliseconds a program is left alone before its memory is looked at.
+    pub(super) settle: u64,
     /// How often one pod is decoded in a round.
     pub(super) decodes: u64,
 }
@@ -42,6 +44,7 @@ impl Sizes {
             events: 60_000,
             rate: (5_000, 5),
             millis: 1_000,
+            settle: 2_000,
             decodes: 20_000,
         }
     }
@@ -54,6 +57,7 @@ impl Sizes {
             events: 2_000,
             rate: (2_000, 1),
             millis: 20,
+            settle: 20,
             decodes: 50,
         }
     }
@@ -108,6 +112,9 @@ pub(super) fn jobs(sizes: &Sizes) -> Vec<Job> {
     events.arguments.extend([("events", (sizes.events / 3).to_string()), ("handlers", "1".to_owned())]);
     jobs.push(events);
     jobs.push(reads("widgets", sizes.widgets, &one_each, sizes));
+    for job in &mut jobs {
+        job.arguments.push(("settle", sizes.settle.to_string()));
+    }
     jobs
 }
 

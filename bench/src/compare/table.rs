@@ -301,15 +301,11 @@ impl Maker<'_> {
         for (handlers, bar) in [(1, Some(Bar::AtLeast(2.5))), (10, None), (100, Some(Bar::AtLeast(3.0)))] {
             for who in OURS {
                 let bar = bar.filter(|_| who == ADAPTIVE);
-                let title = format!("{handlers} handlers, {}", residency(who));
-                lines.extend(self.line(
-                    title,
-                    &row("events", "pods", handlers),
-                    who,
-                    "per_second",
-                    Unit::PerSecond,
-                    bar,
-                ));
+                let (row, name) = (row("events", "pods", handlers), residency(who));
+                let title = format!("{handlers} handlers, {name}");
+                lines.extend(self.line(title, &row, who, "per_second", Unit::PerSecond, bar));
+                let title = format!("{handlers} handlers, {name}: CPU time of all of them");
+                lines.extend(self.line(title, &row, who, "cpu", Unit::Seconds, None));
             }
         }
         Section { title: "Events per second, as fast as they are taken".to_owned(), lines }

@@ -9,6 +9,8 @@ mod process;
 mod reads;
 mod theirs;
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -91,12 +93,22 @@ pub(crate) struct Settings {
     /// For how long each read is repeated beside the writer
     #[arg(long, default_value_t = 1_000)]
     pub(crate) millis: u64,
+    /// How many milliseconds a program is left alone before its memory is looked at
+    #[arg(long, default_value_t = 2_000)]
+    pub(crate) settle: u64,
     /// A pod to decode; protobuf if it ends in .pb
     #[arg(long, default_value = "")]
     pub(crate) file: String,
     /// What to make of it
     #[arg(long, default_value = "pod")]
     pub(crate) target: Target,
+}
+
+impl Settings {
+    /// Leaves the program alone for a while.
+    async fn settle(&self) {
+        tokio::time::sleep(Duration::from_millis(self.settle)).await;
+    }
 }
 
 /// One figure, as it is printed.

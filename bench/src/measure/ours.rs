@@ -12,7 +12,7 @@ use kube_informer::{EventHandler, SharedInformer, reflector};
 use tokio::sync::mpsc;
 
 use super::kind::Measured;
-use super::process::{SETTLE, cpu, forget_peak, tell_memory};
+use super::process::{cpu, forget_peak, tell_memory};
 use super::reads::{self, Names, Read};
 use super::{Library, Settings, Step, Way, delays, expect, figure};
 use crate::Error;
@@ -60,7 +60,7 @@ async fn sync<K: Measured>(settings: &Settings) -> Result<(), Error> {
     start(settings, &informer).await?;
     figure("seconds", begun.elapsed().as_secs_f64());
     figure("cpu", cpu() - worked);
-    tokio::time::sleep(SETTLE).await;
+    settings.settle().await;
     tell_memory();
     expect(informer.store().snapshot().len(), settings.count)
 }
@@ -78,7 +78,7 @@ async fn relist<K: Measured>(settings: &Settings) -> Result<(), Error> {
         }
     }))?;
     start(settings, &informer).await?;
-    tokio::time::sleep(SETTLE).await;
+    settings.settle().await;
     forget_peak();
     let (before, worked) = (crate::memory::own().0, cpu());
     let control = Control::new(&settings.url)?;
@@ -87,7 +87,7 @@ async fn relist<K: Measured>(settings: &Settings) -> Result<(), Error> {
     figure("cpu", cpu() - worked);
     let (_, asked) = control.times().await?;
     figure("seconds", ended.saturating_sub(asked) as f64 / 1e9);
-    tokio::time::sleep(SETTLE).await;
+    settings.settle().await;
     figure("resident_before", before as f64);
     tell_memory();
     expect(informer.store().snapshot().len(), settings.count)

@@ -1,12 +1,7 @@
 //! What this process needs.
 
-use std::time::Duration;
-
 use super::figure;
 use crate::memory;
-
-/// How long a program is left alone before its memory is looked at.
-pub(super) const SETTLE: Duration = Duration::from_secs(2);
 
 /// The system counts time in pieces of this many seconds.
 const TICK: f64 = 0.01;

@@ -13,7 +13,7 @@ use kube_runtime::{WatchStreamExt, reflector, watcher};
 use tokio::sync::mpsc;
 
 use super::kind::Measured;
-use super::process::{SETTLE, cpu, forget_peak, tell_memory};
+use super::process::{cpu, forget_peak, tell_memory};
 use super::reads::{self, Names, Read};
 use super::{Settings, Step, Way, expect, figure};
 use crate::Error;
@@ -70,7 +70,7 @@ async fn sync<K: Kind>(settings: &Settings) -> Result<(), Error> {
     start(settings, &store).await?;
     figure("seconds", begun.elapsed().as_secs_f64());
     figure("cpu", cpu() - worked);
-    tokio::time::sleep(SETTLE).await;
+    settings.settle().await;
     tell_memory();
     expect(store.len(), settings.count)
 }
@@ -84,7 +84,7 @@ async fn relist<K: Kind>(settings: &Settings) -> Result<(), Error> {
     })?;
     start(settings, &store).await?;
     lists.recv().await.ok_or("the reflector is gone")?;
-    tokio::time::sleep(SETTLE).await;
+    settings.settle().await;
     forget_peak();
     let (before, worked) = (crate::memory::own().0, cpu());
     let control = Control::new(&settings.url)?;
@@ -93,7 +93,7 @@ async fn relist<K: Kind>(settings: &Settings) -> Result<(), Error> {
     figure("cpu", cpu() - worked);
     let (_, asked) = control.times().await?;
     figure("seconds", ended.saturating_sub(asked) as f64 / 1e9);
-    tokio::time::sleep(SETTLE).await;
+    settings.settle().await;
     figure("resident_before", before as f64);
     tell_memory();
     expect(store.len(), settings.count)
@@ -116,7 +116,7 @@ async fn events<K: Kind>(settings: &Settings) -> Result<(), Error> {
     })?;
     start(settings, &store).await?;
     // With pages the watch begins after the list, which is when the store is ready.
-    tokio::time::sleep(SETTLE).await;
+    settings.settle().await;
     let (worked, begun) = (cpu(), now());
     let control = Control::new(&settings.url)?;
     control.tell(&format!("/bench/events?count={events}&rate={}", settings.rate)).await?;
@@ -135,7 +135,7 @@ async fn reads<K: Kind>(settings: Settings) -> Result<(), Error> {
         }
     })?;
     start(&settings, &store).await?;
-    tokio::time::sleep(SETTLE).await;
+    settings.settle().await;
     let names = Arc::new(Names::new::<K>(settings.count));
     let some: Selector = [("team", "payments"), ("shard", "s03")].into_iter().collect();
     let get = |store: Store<K>, names: Arc<Names>| {

@@ -117,9 +117,15 @@ impl<K: Resource> Object<K> {
 
     /// The object's labels.
     pub fn labels(&self) -> Labels<'_> {
-        match &self.stored.0.rest {
+        self.stored.labels()
+    }
+}
+
+impl<K: Resource> Stored<K> {
+    pub(crate) fn labels(&self) -> Labels<'_> {
+        match &self.0.rest {
             Rest::Decoded(object) => Labels::map(object.meta().labels.as_ref()),
-            Rest::Packed(_) | Rest::Base(_) | Rest::Borrowed(_) => Labels::head(self.stored.head()),
+            Rest::Packed(_) | Rest::Base(_) | Rest::Borrowed(_) => Labels::head(self.head()),
         }
     }
 }
