@@ -8,7 +8,7 @@ use std::fmt;
 
 use kube_core::{Resource, Selector};
 
-use crate::object::{Matcher, Object, Stored};
+use crate::object::{Matcher, Object, Stored, key};
 use crate::source::{Scope, resource_name};
 use crate::store::{Snapshot, Store};
 
