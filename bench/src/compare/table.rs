@@ -201,10 +201,9 @@ impl Maker<'_> {
                 line.kube_runtime =
                     line.kube_runtime.or_else(|| self.results.kube_runtime(whole, figure).map(value));
                 if unit == Unit::Seconds {
-                    for value in [Some(&mut line.ours), line.client_go.as_mut(), line.kube_runtime.as_mut()] {
-                        if let Some(value) = value {
-                            value.number /= 1e9;
-                        }
+                    let theirs = [line.client_go.as_mut(), line.kube_runtime.as_mut()];
+                    for value in [&mut line.ours].into_iter().chain(theirs.into_iter().flatten()) {
+                        value.number /= 1e9;
                     }
                 }
                 lines.push(line);

@@ -171,3 +171,95 @@ impl Events {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use kube_wire::{DecodeOptions, Encoding, Event, Limits};
+    use serde_json::Value;
+
+    use super::super::Task;
+    use super::*;
+
+    const COUNT: u64 = 2_500;
+
+    fn state() -> Arc<State> {
+        Arc::new(State::new(COUNT, COUNT).unwrap())
+    }
+
+    fn encoding(form: Form) -> Encoding {
+        if form == Form::Protobuf { Encoding::best_for("", "v1", "Pod") } else { Encoding::Json }
+    }
+
+    /// What a reader makes of a list.
+    fn listed(kind: &Arc<Kind>, form: Form) -> Vec<Value> {
+        let head = Some(kind.list_head(form, COUNT, None));
+        let mut list =
+            List { kind: Arc::clone(kind), form, changed: true, next: 0, end: COUNT, head, ended: false };
+        let (mut items, mut all) = (encoding(form).items(Limits::default()), Vec::new());
+        while let Some(piece) = list.next_piece() {
+            items.push(&piece).unwrap();
+            while let Some(item) = items.next_item().unwrap() {
+                all.push(encoding(form).decode_object(&item, DecodeOptions::default()).unwrap());
+            }
+        }
+        assert_eq!(items.finish().unwrap().resource_version, "1900000000");
+        all
+    }
+
+    #[test]
+    fn a_list_has_the_same_pods_in_both_forms_and_no_two_are_the_same() {
+        let state = state();
+        let (json, protobuf) = (listed(&state.pods, Form::Json), listed(&state.pods, Form::Protobuf));
+        assert_eq!(json.len() as u64, COUNT);
+        assert!(json == protobuf, "they differ");
+        let names: std::collections::HashSet<_> =
+            json.iter().map(|pod| pod["metadata"]["name"].as_str()).collect();
+        assert_eq!(names.len() as u64, COUNT);
+        assert_eq!(json[1_099]["metadata"]["namespace"], "team-001");
+        assert_eq!(json[99]["metadata"]["resourceVersion"], "1500000099", "one in a hundred has changed");
+        assert_eq!(json[98]["metadata"]["resourceVersion"], "1000000098");
+    }
+
+    #[tokio::test]
+    async fn a_watch_begins_with_everything_and_then_does_what_it_is_told() {
+        for form in [Form::Json, Form::Protobuf] {
+            let state = state();
+            let mut watch = Watch {
+                kind: Arc::clone(&state.pods),
+                commands: state.command.subscribe(),
+                state: Arc::clone(&state),
+                form,
+                changed: false,
+                phase: Phase::Initial(0),
+                version: 0,
+            };
+            let tell = |task| state.command.send_replace(Command { task });
+            let mut frames = encoding(form).frames(Limits::default());
+            let (mut added, mut versions, mut ends, mut errors) = (0, Vec::new(), 0, Vec::new());
+            while let Some(piece) = watch.next_piece().await {
+                frames.push(&piece).unwrap();
+                while let Some(frame) = frames.next_frame().unwrap() {
+                    match encoding(form).decode_event::<Value>(&frame, DecodeOptions::default()).unwrap() {
+                        Event::Added(_) => added += 1,
+                        Event::Modified(pod) => {
+                            let version = pod["metadata"]["resourceVersion"].as_str().unwrap();
+                            versions.push(version.parse::<u64>().unwrap());
+                            if versions.len() == 100 {
+                                tell(Task::Expire);
+                            }
+                        }
+                        Event::Bookmark { initial_events_end: true, .. } => {
+                            ends += 1;
+                            tell(Task::Events { count: 100, rate: 0 });
+                        }
+                        Event::Error(status) => errors.push(status.code),
+                        other => panic!("{other:?}"),
+                    }
+                }
+            }
+            assert_eq!((added, ends, errors), (COUNT, 1, vec![410]));
+            assert_eq!(versions.len(), 100);
+            assert!(versions.is_sorted_by(|one, next| one < next), "versions go up");
+        }
+    }
+}

@@ -54,6 +54,23 @@ struct State {
     command: watch::Sender<Command>,
 }
 
+impl State {
+    fn new(pods: u64, widgets: u64) -> Result<Self, Error> {
+        if pods.max(widgets) > MAX_OBJECTS {
+            return Err(format!("there are names for {MAX_OBJECTS} objects, not for more").into());
+        }
+        Ok(Self {
+            pods: Arc::new(Kind::pods(pods)?),
+            widgets: Arc::new(Kind::widgets(widgets)?),
+            started: now(),
+            started_unix: unix_nanos()?,
+            changed: AtomicBool::new(false),
+            asked_unix: AtomicU64::new(0),
+            command: watch::Sender::new(Command { task: Task::Nothing }),
+        })
+    }
+}
+
 /// What watches are to do.
 #[derive(Clone, Copy, Debug)]
 struct Command {
@@ -71,18 +88,7 @@ type Answer = Response<StreamBody<BoxStream<'static, Result<Frame<Bytes>, Infall
 
 /// Serves until standard input ends.
 pub(crate) async fn serve(pods: u64, widgets: u64) -> Result<(), Error> {
-    if pods.max(widgets) > MAX_OBJECTS {
-        return Err(format!("there are names for {MAX_OBJECTS} objects, not for more").into());
-    }
-    let state = Arc::new(State {
-        pods: Arc::new(Kind::pods(pods)?),
-        widgets: Arc::new(Kind::widgets(widgets)?),
-        started: now(),
-        started_unix: unix_nanos()?,
-        changed: AtomicBool::new(false),
-        asked_unix: AtomicU64::new(0),
-        command: watch::Sender::new(Command { task: Task::Nothing }),
-    });
+    let state = Arc::new(State::new(pods, widgets)?);
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     say(&format!("http://{}", listener.local_addr()?));
     tokio::spawn(accept(listener, state));
