@@ -174,6 +174,9 @@ impl Events {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
+    use k8s_openapi::api::core::v1::Pod;
     use kube_wire::{DecodeOptions, Encoding, Event, Limits};
     use serde_json::Value;
 
@@ -191,7 +194,7 @@ mod tests {
     }
 
     /// What a reader makes of a list.
-    fn listed(kind: &Arc<Kind>, form: Form) -> Vec<Value> {
+    fn listed(kind: &Arc<Kind>, form: Form) -> Vec<Pod> {
         let head = Some(kind.list_head(form, COUNT, None));
         let mut list =
             List { kind: Arc::clone(kind), form, changed: true, next: 0, end: COUNT, head, ended: false };
@@ -212,12 +215,15 @@ mod tests {
         let (json, protobuf) = (listed(&state.pods, Form::Json), listed(&state.pods, Form::Protobuf));
         assert_eq!(json.len() as u64, COUNT);
         assert!(json == protobuf, "they differ");
-        let names: std::collections::HashSet<_> =
-            json.iter().map(|pod| pod["metadata"]["name"].as_str()).collect();
+        let names: HashSet<_> = json.iter().map(|pod| pod.metadata.name.as_deref()).collect();
         assert_eq!(names.len() as u64, COUNT);
-        assert_eq!(json[1_099]["metadata"]["namespace"], "team-001");
-        assert_eq!(json[99]["metadata"]["resourceVersion"], "1500000099", "one in a hundred has changed");
-        assert_eq!(json[98]["metadata"]["resourceVersion"], "1000000098");
+        assert_eq!(json[1_099].metadata.namespace.as_deref(), Some("team-001"));
+        let version = |number: usize| json[number].metadata.resource_version.as_deref();
+        assert_eq!(
+            (version(98), version(99)),
+            (Some("1000000098"), Some("1500000099")),
+            "one in a hundred has changed"
+        );
     }
 
     #[tokio::test]
