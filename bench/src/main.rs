@@ -54,6 +54,9 @@ struct Arguments {
     /// Leaves client-go out; nothing is written then
     #[arg(long)]
     without_go: bool,
+    /// Makes the page of the comparison anew, from the figures that a run has left
+    #[arg(long, value_name = "FILE")]
+    from: Option<std::path::PathBuf>,
     #[command(subcommand)]
     part: Option<Part>,
 }
@@ -115,7 +118,7 @@ async fn main() -> Result<(), Error> {
         arguments.rate = arguments.rate.min(200);
         arguments.seconds = 1;
     }
-    if arguments.measure != Measure::Libraries {
+    if arguments.measure != Measure::Libraries && arguments.from.is_none() {
         measure_server(&arguments).await?;
     }
     if arguments.measure == Measure::Server {
@@ -128,6 +131,7 @@ async fn main() -> Result<(), Error> {
         page: whole.then(compare::default_page),
         sizes: arguments.sizes,
         only: arguments.only,
+        from: arguments.from,
         without_go: arguments.without_go,
     };
     compare::run(&options).await

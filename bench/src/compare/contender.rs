@@ -33,6 +33,18 @@ pub(super) enum Way {
     WatchList,
 }
 
+impl Contender {
+    pub(super) const ALL: [Contender; 7] = [
+        Contender::Ours(Residency::Adaptive),
+        Contender::Ours(Residency::Packed),
+        Contender::Ours(Residency::Decoded),
+        Contender::ClientGo(Way::List),
+        Contender::ClientGo(Way::WatchList),
+        Contender::KubeRuntime(Way::List),
+        Contender::KubeRuntime(Way::WatchList),
+    ];
+}
+
 impl fmt::Display for Contender {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

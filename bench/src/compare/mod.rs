@@ -26,6 +26,8 @@ pub(crate) struct Options {
     /// Only rows whose name has this in it.
     pub(crate) only: Option<String>,
     pub(crate) without_go: bool,
+    /// Figures that were measured before.
+    pub(crate) from: Option<PathBuf>,
     /// Where the page goes; none to print it only.
     pub(crate) page: Option<PathBuf>,
 }
@@ -35,9 +37,19 @@ const COUNTED: [u64; 2] = [100, 300];
 
 pub(crate) async fn run(options: &Options) -> Result<(), Error> {
     let sizes = if options.quick { Sizes::quick() } else { Sizes::full(options.sizes.clone()) };
-    let client_go = if options.without_go { None } else { peers::build(!options.quick)? };
-    let compare = Compare { programs: Programs::new(client_go)?, options, results: Results::default() };
-    let results = compare.all(&sizes).await?;
+    let results = match &options.from {
+        Some(file) => Results::load(file)?,
+        None => {
+            let client_go = if options.without_go { None } else { peers::build(!options.quick)? };
+            let compare =
+                Compare { programs: Programs::new(client_go)?, options, results: Results::default() };
+            let results = compare.all(&sizes).await?;
+            let file = std::env::current_exe()?.with_file_name("bench-figures.jsonl");
+            results.save(&file)?;
+            say(&format!("all figures are in {}", file.display()));
+            results
+        }
+    };
     let sections = table::sections(&results, &sizes);
     let sizes: Vec<String> = options.sizes.iter().map(u64::to_string).collect();
     let command = format!("cargo xtask bench --rounds {} --sizes {}", options.rounds, sizes.join(","));
@@ -116,6 +128,7 @@ impl Compare<'_> {
                     for figure in
                         self.programs.measure(contender, &arguments("decode", sizes.decodes)).await?
                     {
+                        say(&format!("{row}, {contender}: {} {:.0}", figure.figure, figure.value));
                         self.results.add(row, contender, &figure.figure, figure.value);
                     }
                 }

@@ -1,12 +1,25 @@
 //! Figures of several rounds.
 
 use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
 
 use super::contender::{Contender, Way};
+use crate::Error;
 
 /// All figures: by row, contender and name, one for each round.
 #[derive(Debug, Default)]
 pub(super) struct Results(BTreeMap<(String, Contender, String), Vec<f64>>);
+
+/// One figure of one round, as it is kept in a file: a line of JSON each.
+#[derive(Debug, Deserialize, Serialize)]
+struct Kept {
+    row: String,
+    who: String,
+    figure: String,
+    value: f64,
+}
 
 /// Which of several rounds counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +49,29 @@ impl Pick {
 impl Results {
     pub(super) fn add(&mut self, row: &str, contender: Contender, figure: &str, value: f64) {
         self.0.entry((row.to_owned(), contender, figure.to_owned())).or_default().push(value);
+    }
+
+    /// Keeps all figures in a file, so that the page can be made again without measuring.
+    pub(super) fn save(&self, file: &Path) -> Result<(), Error> {
+        let mut text = String::new();
+        for ((row, who, figure), values) in &self.0 {
+            for &value in values {
+                let kept = Kept { row: row.clone(), who: who.to_string(), figure: figure.clone(), value };
+                text += &serde_json::to_string(&kept)?;
+                text.push('\n');
+            }
+        }
+        Ok(std::fs::write(file, text)?)
+    }
+
+    pub(super) fn load(file: &Path) -> Result<Self, Error> {
+        let mut results = Self::default();
+        for line in std::fs::read_to_string(file)?.lines() {
+            let Kept { row, who, figure, value } = serde_json::from_str(line)?;
+            let contender = Contender::ALL.into_iter().find(|contender| contender.to_string() == who);
+            results.add(&row, contender.ok_or_else(|| format!("nobody is called {who:?}"))?, &figure, value);
+        }
+        Ok(results)
     }
 
     pub(super) fn get(&self, row: &str, contender: Contender, figure: &str) -> Option<f64> {
