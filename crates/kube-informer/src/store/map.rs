@@ -31,7 +31,8 @@ pub(super) struct Map<V> {
 #[derive(Clone, Debug)]
 enum Node<V> {
     Bucket(Vec<Entry<V>>),
-    Branch(Vec<Arc<Node<V>>>),
+    /// In place: one piece of memory less on the way to an entry.
+    Branch([Arc<Node<V>>; FANOUT]),
 }
 
 #[derive(Clone, Debug)]
@@ -156,11 +157,11 @@ fn insert<V: Keyed + Clone>(node: &mut Node<V>, entry: Entry<V>, depth: u32) -> 
 /// Turns a full bucket into a branch of emptier ones.
 fn split<V: Clone>(node: &mut Node<V>, depth: u32) {
     let Node::Bucket(entries) = node else { return };
-    let mut buckets: Vec<Vec<Entry<V>>> = (0..FANOUT).map(|_| Vec::new()).collect();
+    let mut buckets: [Vec<Entry<V>>; FANOUT] = std::array::from_fn(|_| Vec::new());
     for entry in entries.drain(..) {
         buckets[child(entry.hash >> (depth * BITS))].push(entry);
     }
-    *node = Node::Branch(buckets.into_iter().map(|bucket| Arc::new(Node::Bucket(bucket))).collect());
+    *node = Node::Branch(buckets.map(|bucket| Arc::new(Node::Bucket(bucket))));
 }
 
 fn child(bits: u64) -> usize {
