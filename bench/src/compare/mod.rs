@@ -52,8 +52,12 @@ pub(crate) async fn run(options: &Options) -> Result<(), Error> {
     };
     let sections = table::sections(&results, &sizes);
     let sizes: Vec<String> = options.sizes.iter().map(u64::to_string).collect();
-    let command = format!("cargo xtask bench --rounds {} --sizes {}", options.rounds, sizes.join(","));
-    let page = page::page(&sections, &command, options.rounds);
+    let mut command = format!("cargo xtask bench --rounds {} --sizes {}", options.rounds, sizes.join(","));
+    if options.from.is_some() {
+        // Nobody knows with what they were measured.
+        "cargo xtask bench --from`, of figures that were kept, `bench-figures.jsonl".clone_into(&mut command);
+    }
+    let page = page::page(&sections, &command, results.rounds());
     say(&page);
     if let Some(file) = &options.page {
         std::fs::write(file, page)?;

@@ -5,18 +5,23 @@ use super::reasons::reason;
 use super::table::{Line, Section, Unit, Value};
 
 /// The whole page, in Markdown.
-pub(super) fn page(sections: &[Section], command: &str, rounds: usize) -> String {
+pub(super) fn page(sections: &[Section], command: &str, rounds: (usize, usize)) -> String {
+    let rounds = match rounds {
+        (least, most) if least == most => format!("{most} rounds for each line"),
+        (least, most) => format!("{least} to {most} rounds for each line"),
+    };
     let mut page = format!(
         "# Benchmarks\n\n\
         Made by `{command}`; do not edit. Every library copies the same objects from the same replay server \
-        (`bench/src/replay`), each in a process of its own, the server in another. There are {rounds} rounds, and in each \
+        (`bench/src/replay`), each in a process of its own, the server in another. There are {rounds}, and in each \
         the libraries take turns. Times are the least of the rounds, rates the most, memory the middle one.\n\n\
         client-go and kube-rs are shown in whichever of their ways, LIST or WatchList, is better on that line. client-go's \
         memory is its resident set as it stands two seconds after the sync; `FreeOSMemory` lines say what would be left if the \
         program gave back all that it could. Ours starts with WatchList, and gives nothing back by hand.\n\n\
         In lines of reads the ratio is of speed: 2 is twice as fast.\n\n\
-        - Machine: {}\n",
-        peers::machine()
+        - Machine: {}\n- Load average when the page was made, over 1, 5 and 15 minutes: {}\n",
+        peers::machine(),
+        peers::load()
     );
     for version in peers::versions() {
         page += &format!("- {version}\n");

@@ -75,6 +75,13 @@ pub(super) fn versions() -> Vec<String> {
     versions.into_iter().flatten().collect()
 }
 
+/// How busy the machine is; the measurements themselves are part of it.
+pub(super) fn load() -> String {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let three: Vec<&str> = text.split_whitespace().take(3).collect();
+    if three.is_empty() { "unknown".to_owned() } else { three.join(", ") }
+}
+
 /// What the machine is.
 pub(super) fn machine() -> String {
     let read = |file: &str, field: &str| {

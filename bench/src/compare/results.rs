@@ -64,6 +64,13 @@ impl Results {
         Ok(std::fs::write(file, text)?)
     }
 
+    /// How many rounds there were, at least and at most: figures from a file may be of several runs.
+    pub(super) fn rounds(&self) -> (usize, usize) {
+        let rounds =
+            || self.0.iter().filter(|((_, _, figure), _)| figure != "instructions").map(|(_, all)| all.len());
+        (rounds().min().unwrap_or(0), rounds().max().unwrap_or(0))
+    }
+
     pub(super) fn load(file: &Path) -> Result<Self, Error> {
         let mut results = Self::default();
         for line in std::fs::read_to_string(file)?.lines() {
