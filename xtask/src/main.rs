@@ -28,7 +28,8 @@ enum Command {
     /// Check everything: format, clippy without warnings, all tests, doc tests, docs without warnings,
     /// and the suite on a real API server where Go is installed
     Test,
-    /// Measure: prints the figures that the README quotes
+    /// Measure: the embedded server under load, and this library beside client-go (needs Go) and kube-runtime; writes
+    /// docs/benchmarks.md
     Bench {
         /// What `bench` takes, for example `--quick`
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]

@@ -8,9 +8,9 @@ use std::fmt;
 
 use kube_core::{Resource, Selector};
 
-use crate::object::{Matcher, Object, key};
+use crate::object::{Matcher, Object, Stored, key};
 use crate::source::{Scope, resource_name};
-use crate::store::Store;
+use crate::store::{Snapshot, Store};
 
 /// Reads objects of a kind from a store.
 ///
@@ -78,7 +78,7 @@ impl<K: Resource> Lister<K> {
 
     /// All objects with these labels, in no order.
     pub fn list(&self, selector: &Selector) -> Vec<Object<K>> {
-        selected(self.store.snapshot().iter(), selector)
+        selected(&self.store.snapshot(), None, selector)
     }
 
     /// A cluster-scoped object.
@@ -104,7 +104,7 @@ impl<K: Resource> Lister<K> {
 impl<K: Resource> NamespacedLister<'_, K> {
     /// All objects of the namespace with these labels, in no order.
     pub fn list(&self, selector: &Selector) -> Vec<Object<K>> {
-        selected(self.lister.store.snapshot().namespaced(self.namespace), selector)
+        selected(&self.lister.store.snapshot(), Some(self.namespace), selector)
     }
 
     /// An object of the namespace.
@@ -113,12 +113,17 @@ impl<K: Resource> NamespacedLister<'_, K> {
     }
 }
 
-fn selected<K: Resource>(objects: impl Iterator<Item = Object<K>>, selector: &Selector) -> Vec<Object<K>> {
-    let matcher = Matcher::new(selector);
+/// Objects of a snapshot, or of one of its namespaces. A handle is only made of those that are wanted.
+fn selected<K: Resource>(
+    snapshot: &Snapshot<K>,
+    namespace: Option<&str>,
+    selector: &Selector,
+) -> Vec<Object<K>> {
+    let (matcher, objects) = (Matcher::new(selector), snapshot.stored(namespace));
     if matcher.matches_all() {
-        return objects.collect();
+        return objects.map(Stored::object).collect();
     }
-    objects.filter(|object| matcher.matches(object.labels())).collect()
+    objects.filter(|object| matcher.matches(object.labels())).map(Stored::object).collect()
 }
 
 impl<K> Clone for Lister<K> {

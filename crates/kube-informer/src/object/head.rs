@@ -2,8 +2,6 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use super::key;
-
 /// What stands between labels. Kubernetes has it in none.
 const SEPARATOR: char = '\0';
 
@@ -19,13 +17,7 @@ pub(super) struct Head {
 impl Head {
     /// Key, uid and version.
     pub(super) fn of(meta: &ObjectMeta) -> Self {
-        let mut text = key(meta.namespace.as_deref().unwrap_or(""), meta.name.as_deref().unwrap_or(""));
-        let key_end = place(&text);
-        text.push_str(meta.uid.as_deref().unwrap_or(""));
-        let uid_end = place(&text);
-        text.push_str(meta.resource_version.as_deref().unwrap_or(""));
-        let version_end = place(&text);
-        Self { text: text.into(), key_end, uid_end, version_end }
+        Self::with_parts(meta, std::iter::empty)
     }
 
     /// Nothing.
@@ -35,17 +27,30 @@ impl Head {
 
     /// The labels too; none if they could not be taken apart again.
     pub(super) fn with_labels(meta: &ObjectMeta) -> Option<Self> {
-        let mut head = Self::of(meta);
-        let mut text = String::from(head.text);
-        for part in meta.labels.iter().flatten().flat_map(|(label, value)| [label, value]) {
-            if part.contains(SEPARATOR) {
-                return None;
-            }
+        let parts = || meta.labels.iter().flatten().flat_map(|(label, value)| [label, value]);
+        (!parts().any(|part| part.contains(SEPARATOR))).then(|| Self::with_parts(meta, parts))
+    }
+
+    /// What identifies the object, and then these parts, in a piece of memory of the right size.
+    fn with_parts<'a, I: Iterator<Item = &'a String>>(meta: &'a ObjectMeta, parts: impl Fn() -> I) -> Self {
+        let [namespace, name, uid, version] =
+            [&meta.namespace, &meta.name, &meta.uid, &meta.resource_version]
+                .map(|part| part.as_deref().unwrap_or(""));
+        let slash = if namespace.is_empty() { "" } else { "/" };
+        let fixed = [namespace, slash, name, uid, version].map(str::len).iter().sum::<usize>();
+        let rest: usize = parts().map(|part| SEPARATOR.len_utf8() + part.len()).sum();
+        let mut text = String::with_capacity(fixed + rest);
+        text.extend([namespace, slash, name]);
+        let key_end = place(&text);
+        text.push_str(uid);
+        let uid_end = place(&text);
+        text.push_str(version);
+        let version_end = place(&text);
+        for part in parts() {
             text.push(SEPARATOR);
             text.push_str(part);
         }
-        head.text = text.into();
-        Some(head)
+        Self { text: text.into(), key_end, uid_end, version_end }
     }
 
     pub(super) fn key(&self) -> &str {

@@ -102,16 +102,30 @@ impl<K: Resource> Object<K> {
     pub(crate) fn packed(object: K, bytes: Box<[u8]>, codec: &Arc<Codec<K>>) -> Self {
         let Some(head) = Head::with_labels(object.meta()) else { return Self::new(object) };
         let view = View::new(object);
-        let packed = Packed::new(bytes, Arc::clone(codec), &view);
+        let packed = Packed::new(bytes, Arc::clone(codec), Some(&view));
         let inner = Inner { head, rest: Rest::Packed(packed) };
         Self { stored: Stored(Arc::new(inner)), view: OnceLock::from(view) }
     }
 
+    /// The same object, of which nobody holds the value: it goes at once.
+    pub(crate) fn packed_at_rest(object: K, bytes: Box<[u8]>, codec: &Arc<Codec<K>>) -> Self {
+        let Some(head) = Head::with_labels(object.meta()) else { return Self::new(object) };
+        let packed = Packed::new(bytes, Arc::clone(codec), None);
+        let inner = Inner { head, rest: Rest::Packed(packed) };
+        Self { stored: Stored(Arc::new(inner)), view: OnceLock::new() }
+    }
+
     /// The object's labels.
     pub fn labels(&self) -> Labels<'_> {
-        match &self.stored.0.rest {
+        self.stored.labels()
+    }
+}
+
+impl<K: Resource> Stored<K> {
+    pub(crate) fn labels(&self) -> Labels<'_> {
+        match &self.0.rest {
             Rest::Decoded(object) => Labels::map(object.meta().labels.as_ref()),
-            Rest::Packed(_) | Rest::Base(_) | Rest::Borrowed(_) => Labels::head(self.stored.head()),
+            Rest::Packed(_) | Rest::Base(_) | Rest::Borrowed(_) => Labels::head(self.head()),
         }
     }
 }

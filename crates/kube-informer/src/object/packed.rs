@@ -38,8 +38,9 @@ pub(super) struct Packed<K> {
 }
 
 impl<K> Packed<K> {
-    pub(super) fn new(bytes: Box<[u8]>, codec: Arc<Codec<K>>, view: &Arc<View<K>>) -> Self {
-        Self { bytes, codec, value: Value::held(view) }
+    /// Bytes, and the value that somebody holds already, if there is one.
+    pub(super) fn new(bytes: Box<[u8]>, codec: Arc<Codec<K>>, view: Option<&Arc<View<K>>>) -> Self {
+        Self { bytes, codec, value: view.map_or_else(Value::default, Value::held) }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -94,16 +95,24 @@ impl<K> Value<K> {
     }
 }
 
+/// One that nobody holds.
+impl<K> Default for Value<K> {
+    fn default() -> Self {
+        Self(Mutex::new(Weak::new()))
+    }
+}
+
 /// The value of a packed object, shared by all who look at it.
 pub(super) struct View<K> {
-    object: K,
+    /// Apart from the rest: whoever holds the view weakly keeps the memory of the view, but not of the value.
+    object: Box<K>,
     /// Somebody has looked since it was last asked.
     looked: AtomicBool,
 }
 
 impl<K> View<K> {
     pub(super) fn new(object: K) -> Arc<Self> {
-        Arc::new(Self { object, looked: AtomicBool::new(false) })
+        Arc::new(Self { object: Box::new(object), looked: AtomicBool::new(false) })
     }
 
     pub(super) fn look(&self) -> &K {

@@ -66,6 +66,24 @@ fn a_packed_object_is_decoded_once_for_all_who_hold_it_and_again_when_nobody_doe
 }
 
 #[test]
+fn what_is_left_of_a_value_that_nobody_holds_is_small() {
+    // The weak reference in each packed object keeps the memory of what it refers to.
+    assert!(size_of::<super::packed::View<k8s_openapi::api::core::v1::Pod>>() <= 16);
+}
+
+#[test]
+fn what_is_listed_rests_without_its_value_from_the_start() {
+    let (codec, decoded) = counting(0);
+    let object = config("x", 1);
+    let bytes = serde_json::to_vec(&object).unwrap();
+    let object = Object::packed_at_rest(object, bytes.into(), &codec);
+    assert!(!object.is_decoded());
+    assert_eq!((object.key(), object.labels().get("app")), ("a/x", Some("web")));
+    assert_eq!(object.data.as_ref().unwrap()["text"], "x");
+    assert_eq!(decoded.load(Ordering::Relaxed), 1);
+}
+
+#[test]
 fn what_is_looked_at_stays_decoded_within_the_budget() {
     // Room for about three of these.
     let (codec, decoded) = counting(40_000);

@@ -37,7 +37,9 @@ where
             return Ok(ListPart::Item(object));
         }
         let object = unless_panic(|| {
-            encoding.decode_object(&item, options).and_then(|object| maker.make(object, Some(&item)))
+            // Packed before it is decoded: what stays is then not among what goes.
+            let packed = maker.pack(&item);
+            encoding.decode_object(&item, options).and_then(|object| maker.make(object, packed, true))
         });
         let object = object
             .unwrap_or_else(|why| Err(DecodeError { key: encoding.peek_key(&item).map(Box::new), why }));
@@ -60,7 +62,6 @@ where
     let maker = Maker { want: Arc::clone(want), encoding, options, metadata_only };
     let initial = AtomicBool::new(initial);
     let decode = move |frame: Bytes| {
-        let object = || encoding.split_event(&frame).map(|(_, object)| object);
         // Much of what is there may be known; what comes later is new.
         let known = || {
             let (kind, object) = encoding.split_event(&frame)?;
@@ -71,12 +72,15 @@ where
         {
             return Ok(WatchPart::Event(Event::Added(object)));
         }
+        // Of what is there, nobody is told before all of it has come.
+        let at_rest = initial.load(Ordering::Relaxed);
+        let packed = encoding.split_event(&frame).and_then(|(_, object)| maker.pack(object));
         let part = unless_panic(|| match encoding.decode_event(&frame, options) {
             Ok(event) => {
                 if matches!(event, Event::Bookmark { initial_events_end: true, .. }) {
                     initial.store(false, Ordering::Relaxed);
                 }
-                Ok(taken(event, |decoded| maker.make(decoded, object())))
+                Ok(taken(event, |decoded| maker.make(decoded, packed, at_rest)))
             }
             Err(EventError::Object { event, error }) => Ok(WatchPart::Undecodable { event, error }),
             Err(error) => Err(SourceError::garbled(error)),
@@ -107,22 +111,27 @@ struct Maker<K> {
 }
 
 impl<K: Resource + DeserializeOwned + Send + Sync + 'static> Maker<K> {
-    /// A handle to an object, and the bytes that it was decoded from, if they are known.
-    fn make(&self, object: K, bytes: Option<&[u8]>) -> Result<Object<K>, DecodeError> {
+    /// What is kept of an object that is to rest as bytes.
+    fn pack(&self, bytes: &[u8]) -> Option<Box<[u8]>> {
+        if !self.want.packs() {
+            return None;
+        }
+        let kept = match self.options.keep_managed_fields {
+            true => bytes.to_vec(),
+            false => self.encoding.strip_managed_fields(bytes).ok()?,
+        };
+        Some(kept.into_boxed_slice())
+    }
+
+    /// A handle to an object, and the bytes that it is to rest as; `at_rest` if nobody is about to look into it.
+    fn make(&self, object: K, packed: Option<Box<[u8]>>, at_rest: bool) -> Result<Object<K>, DecodeError> {
         if object.meta().name.as_deref().unwrap_or("").is_empty() {
             return Err(DecodeError { key: None, why: "it has no name".to_owned() });
         }
         let (encoding, options) = (self.encoding, self.options);
-        let packed = || {
-            let bytes = bytes?;
-            let kept = match options.keep_managed_fields {
-                true => bytes.to_vec(),
-                false => encoding.strip_managed_fields(bytes).ok()?,
-            };
-            Some(kept.into_boxed_slice())
-        };
         let codec = |warm| Codec::new(move |bytes: &[u8]| encoding.decode_object(bytes, options), warm);
-        self.want.take_bytes(object, (encoding, self.metadata_only), packed, codec)
+        let written = (encoding, self.metadata_only);
+        self.want.take_bytes(object, written, packed, at_rest, codec)
     }
 }
 

@@ -127,17 +127,24 @@ impl<K: Resource + 'static> Want<K> {
         })
     }
 
+    /// Whether the bytes of objects are wanted.
+    pub(crate) fn packs(&self) -> bool {
+        self.make.is_some() || (self.residency != Residency::Decoded && self.transform.is_none())
+    }
+
     /// Makes a handle of an object that has arrived as bytes: those that it is to rest as, if it is to rest as bytes.
+    /// With `at_rest` nobody is about to look into it.
     pub(crate) fn take_bytes(
         &self,
         object: K,
         written: Written,
-        bytes: impl FnOnce() -> Option<Box<[u8]>>,
+        bytes: Option<Box<[u8]>>,
+        at_rest: bool,
         codec: impl FnOnce(Option<Warm<K>>) -> Codec<K>,
     ) -> Result<Object<K>, DecodeError> {
         if let Some(make) = &self.make {
             let none = || DecodeError { key: None, why: "its bytes make no sense".to_owned() };
-            return make(object, bytes().ok_or_else(none)?, written);
+            return make(object, bytes.ok_or_else(none)?, written);
         }
         let warm = match self.residency {
             Residency::Packed => None,
@@ -147,10 +154,13 @@ impl<K: Resource + 'static> Want<K> {
         if self.transform.is_some() {
             return self.take(object);
         }
-        let Some(bytes) = bytes() else { return self.take(object) };
+        let Some(bytes) = bytes else { return self.take(object) };
         let slot = usize::from(written.0 != Encoding::Json);
         let codec = self.codecs[slot].get_or_init(|| Arc::new(codec(warm.map(Warm::new))));
-        Ok(Object::packed(object, bytes, codec))
+        Ok(match at_rest {
+            true => Object::packed_at_rest(object, bytes, codec),
+            false => Object::packed(object, bytes, codec),
+        })
     }
 }
 

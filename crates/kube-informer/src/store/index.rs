@@ -118,7 +118,11 @@ impl<K> Indexed<K> {
     }
 
     pub(super) fn get(&self, value: &str) -> impl Iterator<Item = Object<K>> + use<'_, K> {
-        self.values.get(value).into_iter().flat_map(|entry| entry.objects.iter()).map(Stored::object)
+        self.stored(value).map(Stored::object)
+    }
+
+    pub(super) fn stored(&self, value: &str) -> impl Iterator<Item = &Stored<K>> + use<'_, K> {
+        self.values.get(value).into_iter().flat_map(|entry| entry.objects.iter())
     }
 
     pub(super) fn count(&self, value: &str) -> usize {

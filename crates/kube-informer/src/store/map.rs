@@ -5,7 +5,7 @@
 //! row between two copies cost little more than in an ordinary map.
 
 use std::collections::hash_map::DefaultHasher;
-use std::hash::{Hash, Hasher};
+use std::hash::Hasher;
 use std::sync::Arc;
 
 /// Children of a node; a power of two.
@@ -31,7 +31,8 @@ pub(super) struct Map<V> {
 #[derive(Clone, Debug)]
 enum Node<V> {
     Bucket(Vec<Entry<V>>),
-    Branch(Vec<Arc<Node<V>>>),
+    /// In place: one piece of memory less on the way to an entry.
+    Branch([Arc<Node<V>>; FANOUT]),
 }
 
 #[derive(Clone, Debug)]
@@ -56,7 +57,18 @@ impl<V> Map<V> {
 
 impl<V: Keyed + Clone> Map<V> {
     pub(super) fn get(&self, key: &str) -> Option<&V> {
-        let hash = hash(key);
+        self.find(hash([key]), |known| known == key)
+    }
+
+    /// The value under `first/second`, without putting the key together.
+    pub(super) fn get_pair(&self, first: &str, second: &str) -> Option<&V> {
+        self.find(hash([first, "/", second]), |known| {
+            let rest = known.strip_prefix(first).and_then(|rest| rest.strip_prefix('/'));
+            rest == Some(second)
+        })
+    }
+
+    fn find(&self, hash: u64, is_it: impl Fn(&str) -> bool) -> Option<&V> {
         let (mut node, mut bits) = (&*self.root, hash);
         loop {
             match node {
@@ -65,7 +77,7 @@ impl<V: Keyed + Clone> Map<V> {
                     bits >>= BITS;
                 }
                 Node::Bucket(entries) => {
-                    let found = entries.iter().find(|entry| entry.hash == hash && entry.value.key() == key);
+                    let found = entries.iter().find(|entry| entry.hash == hash && is_it(entry.value.key()));
                     return found.map(|entry| &entry.value);
                 }
             }
@@ -74,7 +86,7 @@ impl<V: Keyed + Clone> Map<V> {
 
     /// Puts a value in; returns what was there under its key.
     pub(super) fn insert(&mut self, value: V) -> Option<V> {
-        let hash = hash(value.key());
+        let hash = hash([value.key()]);
         let old = insert(Arc::make_mut(&mut self.root), Entry { hash, value }, 0);
         self.len += usize::from(old.is_none());
         old
@@ -83,7 +95,7 @@ impl<V: Keyed + Clone> Map<V> {
     pub(super) fn remove(&mut self, key: &str) -> Option<V> {
         // A key that is not there must not copy anything.
         self.get(key)?;
-        let bucket = self.bucket_mut(hash(key));
+        let bucket = self.bucket_mut(hash([key]));
         let at = bucket.iter().position(|entry| entry.value.key() == key)?;
         let removed = bucket.swap_remove(at).value;
         self.len -= 1;
@@ -95,7 +107,7 @@ impl<V: Keyed + Clone> Map<V> {
         if self.get(key).is_none() {
             self.insert(make());
         }
-        let bucket = self.bucket_mut(hash(key));
+        let bucket = self.bucket_mut(hash([key]));
         let at = bucket.iter().position(|entry| entry.value.key() == key);
         // It was inserted above, if it was not there before.
         &mut bucket[at.unwrap_or(0)].value
@@ -145,21 +157,24 @@ fn insert<V: Keyed + Clone>(node: &mut Node<V>, entry: Entry<V>, depth: u32) -> 
 /// Turns a full bucket into a branch of emptier ones.
 fn split<V: Clone>(node: &mut Node<V>, depth: u32) {
     let Node::Bucket(entries) = node else { return };
-    let mut buckets: Vec<Vec<Entry<V>>> = (0..FANOUT).map(|_| Vec::new()).collect();
+    let mut buckets: [Vec<Entry<V>>; FANOUT] = std::array::from_fn(|_| Vec::new());
     for entry in entries.drain(..) {
         buckets[child(entry.hash >> (depth * BITS))].push(entry);
     }
-    *node = Node::Branch(buckets.into_iter().map(|bucket| Arc::new(Node::Bucket(bucket))).collect());
+    *node = Node::Branch(buckets.map(|bucket| Arc::new(Node::Bucket(bucket))));
 }
 
 fn child(bits: u64) -> usize {
     (bits & (FANOUT as u64 - 1)) as usize
 }
 
-fn hash(key: &str) -> u64 {
+/// The hash of a key, in one piece or in several.
+fn hash<const N: usize>(parts: [&str; N]) -> u64 {
     // Without random keys, so that the order of a list depends on nothing but its objects.
     let mut hasher = DefaultHasher::new();
-    key.hash(&mut hasher);
+    for part in parts {
+        hasher.write(part.as_bytes());
+    }
     hasher.finish()
 }
 
@@ -263,6 +278,22 @@ mod tests {
         let changed = before.iter().zip(&after).filter(|(one, two)| one != two).count();
         assert_eq!((changed, before.len()), (1, after.len()));
         assert!(before.len() > 200);
+    }
+
+    #[test]
+    fn a_key_in_two_pieces_finds_what_the_whole_key_finds() {
+        let mut map = Map::new();
+        for number in 0..1_000 {
+            map.insert(Pair(format!("space-{}/name-{number}", number % 7), number));
+        }
+        map.insert(Pair("alone".to_owned(), 0));
+        for number in 0..1_000 {
+            let (first, second) = (format!("space-{}", number % 7), format!("name-{number}"));
+            assert_eq!(map.get_pair(&first, &second).unwrap().1, number);
+        }
+        for (first, second) in [("space-1", "name-2"), ("space", "1/name-1"), ("", "alone"), ("alone", "")] {
+            assert_eq!(map.get_pair(first, second), None, "{first}/{second}");
+        }
     }
 
     #[test]

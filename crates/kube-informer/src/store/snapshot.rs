@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::Version;
 use super::index::Indexed;
 use super::map::Map;
-use crate::object::{Object, Stored, key};
+use crate::object::{Object, Stored};
 use crate::source::Scope;
 
 /// A store at one moment: it never changes, and everything read from it belongs together.
@@ -20,7 +20,10 @@ pub struct Snapshot<K> {
 impl<K> Snapshot<K> {
     /// The object of a name; the namespace is empty for cluster-scoped kinds.
     pub fn get(&self, namespace: &str, name: &str) -> Option<Object<K>> {
-        if namespace.is_empty() { self.get_key(name) } else { self.get_key(&key(namespace, name)) }
+        if namespace.is_empty() {
+            return self.get_key(name);
+        }
+        self.objects.get_pair(namespace, name).map(Stored::object)
     }
 
     /// The object of a key: `namespace/name`, or the name alone for cluster-scoped objects.
@@ -42,6 +45,15 @@ impl<K> Snapshot<K> {
     /// The objects with a value in the index of a name; none if there is no such index.
     pub fn by_index(&self, index: &str, value: &str) -> Option<impl Iterator<Item = Object<K>>> {
         Some(self.index(index)?.get(value))
+    }
+
+    /// All objects, or those of a namespace, as they rest.
+    pub(crate) fn stored(&self, namespace: Option<&str>) -> impl Iterator<Item = &Stored<K>> {
+        let (all, some) = match namespace {
+            None => (Some(self.objects.iter()), None),
+            Some(namespace) => (None, self.indexes.first().map(|index| index.stored(namespace))),
+        };
+        all.into_iter().flatten().chain(some.into_iter().flatten())
     }
 
     /// How many objects have a value in the index of a name; none if there is no such index.

@@ -1,0 +1,152 @@
+//! Who is compared, and how each is run.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use tokio::process::Command;
+
+use crate::Error;
+use crate::measure::Figure;
+
+/// A library in one of its ways.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Contender {
+    Ours(Residency),
+    ClientGo(Way),
+    KubeRuntime(Way),
+}
+
+/// How objects rest in a copy of ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Residency {
+    Adaptive,
+    Packed,
+    Decoded,
+}
+
+/// How a library learns what is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Way {
+    List,
+    WatchList,
+}
+
+impl Contender {
+    pub(super) const ALL: [Contender; 7] = [
+        Contender::Ours(Residency::Adaptive),
+        Contender::Ours(Residency::Packed),
+        Contender::Ours(Residency::Decoded),
+        Contender::ClientGo(Way::List),
+        Contender::ClientGo(Way::WatchList),
+        Contender::KubeRuntime(Way::List),
+        Contender::KubeRuntime(Way::WatchList),
+    ];
+}
+
+impl fmt::Display for Contender {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Contender::Ours(Residency::Adaptive) => "ours, adaptive",
+            Contender::Ours(Residency::Packed) => "ours, packed",
+            Contender::Ours(Residency::Decoded) => "ours, decoded",
+            Contender::ClientGo(Way::List) => "client-go, LIST",
+            Contender::ClientGo(Way::WatchList) => "client-go, WatchList",
+            Contender::KubeRuntime(Way::List) => "kube-rs, list",
+            Contender::KubeRuntime(Way::WatchList) => "kube-rs, streaming",
+        })
+    }
+}
+
+/// How long one measurement may take.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// The programs that measure.
+#[derive(Clone, Debug)]
+pub(super) struct Programs {
+    ours: PathBuf,
+    /// None where there is no Go.
+    client_go: Option<PathBuf>,
+}
+
+impl Programs {
+    pub(super) fn new(client_go: Option<PathBuf>) -> Result<Self, Error> {
+        Ok(Self { ours: std::env::current_exe()?, client_go })
+    }
+
+    pub(super) fn has(&self, contender: Contender) -> bool {
+        !matches!(contender, Contender::ClientGo(_)) || self.client_go.is_some()
+    }
+
+    /// The command that takes a measurement; none if there is no such program.
+    fn command(&self, contender: Contender, arguments: &[(&str, String)]) -> Option<(&Path, Vec<String>)> {
+        let (program, dashes) = match contender {
+            Contender::ClientGo(_) => (self.client_go.as_deref()?, "-"),
+            _ => (self.ours.as_path(), "--"),
+        };
+        let mut all = match contender {
+            Contender::ClientGo(_) => Vec::new(),
+            Contender::Ours(residency) => {
+                let library = format!("{residency:?}").to_lowercase();
+                ["measure", "--library", &library].map(str::to_owned).to_vec()
+            }
+            Contender::KubeRuntime(way) => {
+                let way = if way == Way::List { "list" } else { "watch-list" };
+                ["measure", "--library", "kube-runtime", "--way", way].map(str::to_owned).to_vec()
+            }
+        };
+        for (name, value) in arguments {
+            // What only one of them has a choice in.
+            if *name == "target" && matches!(contender, Contender::ClientGo(_)) {
+                continue;
+            }
+            all.extend([format!("{dashes}{name}"), value.clone()]);
+        }
+        Some((program, all))
+    }
+
+    /// Takes one measurement.
+    pub(super) async fn measure(
+        &self,
+        contender: Contender,
+        arguments: &[(&str, String)],
+    ) -> Result<Vec<Figure>, Error> {
+        let (program, all) = self.command(contender, arguments).ok_or("there is no such program")?;
+        let mut command = Command::new(program);
+        command.args(&all).stdin(Stdio::null()).stderr(Stdio::inherit()).kill_on_drop(true);
+        if let Contender::ClientGo(way) = contender {
+            command.env("KUBE_FEATURE_WatchListClient", (way == Way::WatchList).to_string());
+        }
+        let output = tokio::time::timeout(PATIENCE, command.output())
+            .await
+            .map_err(|_| format!("{contender}: {} does not end", all.join(" ")))??;
+        if !output.status.success() {
+            return Err(format!("{contender}: {} failed: {}", all.join(" "), output.status).into());
+        }
+        let text = String::from_utf8(output.stdout)?;
+        text.lines().map(|line| Ok(serde_json::from_str(line)?)).collect()
+    }
+
+    /// How many instructions a command takes, as valgrind counts them; none if it cannot.
+    pub(super) async fn instructions(
+        &self,
+        contender: Contender,
+        arguments: &[(&str, String)],
+    ) -> Option<f64> {
+        let (program, all) = self.command(contender, arguments)?;
+        let output = Command::new("valgrind")
+            .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+            .arg(program)
+            .args(&all)
+            // With one thread there is nothing else to be counted.
+            .env("GOMAXPROCS", "1")
+            .stdin(Stdio::null())
+            .output()
+            .await
+            .ok()?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        let line = said.lines().find(|line| line.contains("Collected :"))?;
+        line.rsplit_once(": ")?.1.trim().parse().ok()
+    }
+}

@@ -1,0 +1,71 @@
+//! The page that shows the table.
+
+use super::peers;
+use super::reasons::reason;
+use super::table::{Line, Section, Unit, Value};
+
+/// The whole page, in Markdown.
+pub(super) fn page(sections: &[Section], command: &str, rounds: (usize, usize)) -> String {
+    let rounds = match rounds {
+        (least, most) if least == most => format!("{most} rounds for each line"),
+        (least, most) => format!("{least} to {most} rounds for each line"),
+    };
+    let mut page = format!(
+        "# Benchmarks\n\n\
+        Made by `{command}`; do not edit. Every library copies the same objects from the same replay server \
+        (`bench/src/replay`), each in a process of its own, the server in another. There are {rounds}, and in each \
+        the libraries take turns. Times are the least of the rounds, rates the most, memory the middle one.\n\n\
+        client-go and kube-rs are shown in whichever of their ways, LIST or WatchList, is better on that line. client-go's \
+        memory is its resident set as it stands two seconds after the sync; `FreeOSMemory` lines say what would be left if the \
+        program gave back all that it could. Ours starts with WatchList, and gives nothing back by hand.\n\n\
+        In lines of reads the ratio is of speed: 2 is twice as fast.\n\n\
+        - Machine: {}\n- Load average when the page was made, over 1, 5 and 15 minutes: {}\n",
+        peers::machine(),
+        peers::load()
+    );
+    for version in peers::versions() {
+        page += &format!("- {version}\n");
+    }
+    let with_bar = || sections.iter().flat_map(|section| &section.lines).filter(|line| line.bar.is_some());
+    let met = with_bar().filter(|line| line.met() == Some(true)).count();
+    let missed: Vec<String> = sections.iter().flat_map(missed).collect();
+    page += &format!("\n**{met} of {} bars are met.**", with_bar().count());
+    if !missed.is_empty() {
+        page += &format!(" Missed, and why:\n\n{}", missed.join(""));
+    }
+    page.push('\n');
+    for section in sections {
+        page += &format!("\n## {}\n\n", section.title);
+        page += "| | ours | client-go | kube-rs | ours ÷ client-go | ours ÷ kube-rs | bar | |\n";
+        page += "|---|---|---|---|---|---|---|---|\n";
+        for line in &section.lines {
+            page += &format!("{}\n", cells(line));
+        }
+    }
+    page
+}
+
+/// What is said of the bars that a section misses.
+fn missed(section: &Section) -> Vec<String> {
+    let missed = section.lines.iter().filter(|line| line.met() == Some(false));
+    missed
+        .map(|line| format!("- {}: {}. {}\n", section.title, line.title, reason(&section.title, &line.title)))
+        .collect()
+}
+
+fn cells(line: &Line) -> String {
+    let value = |value: Option<Value>| value.map(|value| value.to_string()).unwrap_or_default();
+    let ratio = |theirs| line.ratio(theirs).map(|ratio| format!("{ratio:.2}")).unwrap_or_default();
+    let (mut of_go, of_kube) = (ratio(line.client_go), ratio(line.kube_runtime));
+    if line.ours.unit == Unit::Ratio {
+        of_go = String::new();
+    }
+    let bar = line.bar.map(|bar| bar.to_string()).unwrap_or_default();
+    let met = match line.met() {
+        Some(true) => "met",
+        Some(false) => "**missed**",
+        None => "",
+    };
+    let [ours, go, kube] = [Some(line.ours), line.client_go, line.kube_runtime].map(value);
+    format!("| {} | {ours} | {go} | {kube} | {of_go} | {of_kube} | {bar} | {met} |", line.title)
+}

@@ -1,0 +1,99 @@
+//! client-go's program, and the versions of everything.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::Error;
+use crate::report::say;
+
+/// Where client-go's program is.
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("clientgo")
+}
+
+/// Builds client-go's program beside this one. None, with a notice, where there is no Go or its modules are not to be
+/// had; that is an error only if `needed`.
+pub(super) fn build(needed: bool) -> Result<Option<PathBuf>, Error> {
+    let go = |arguments: &[&str]| {
+        let mut command = Command::new("go");
+        command.args(arguments).current_dir(folder()).env("GOWORK", "off");
+        command.output()
+    };
+    let missing = match go(&["mod", "download"]) {
+        Ok(output) if output.status.success() => None,
+        Ok(output) => Some(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
+        Err(error) => Some(format!("Go cannot be run: {error}")),
+    };
+    match missing {
+        Some(why) if needed => {
+            return Err(
+                format!("client-go cannot be compared: {why}; with --without-go it is left out").into()
+            );
+        }
+        Some(why) => {
+            say(&format!("client-go is left out: {why}"));
+            return Ok(None);
+        }
+        None => {}
+    }
+    let program = std::env::current_exe()?.with_file_name("bench-clientgo");
+    let output = go(&["build", "-buildvcs=false", "-o", &program.to_string_lossy(), "."])?;
+    if !output.status.success() {
+        return Err(format!(
+            "client-go's program cannot be built: {}",
+            String::from_utf8_lossy(&output.stderr)
+        )
+        .into());
+    }
+    Ok(Some(program))
+}
+
+/// Versions of what is compared, for people.
+pub(super) fn versions() -> Vec<String> {
+    let first_line = |program: &str, arguments: &[&str]| {
+        let output = Command::new(program).args(arguments).output().ok()?;
+        String::from_utf8_lossy(&output.stdout).lines().next().map(str::to_owned)
+    };
+    let go_module = std::fs::read_to_string(folder().join("go.mod")).unwrap_or_default();
+    let client_go = go_module.lines().find_map(|line| line.trim().strip_prefix("k8s.io/client-go "));
+    let lock = include_str!("../../../Cargo.lock");
+    let locked = |name: &str| {
+        let package =
+            lock.split("[[package]]").find(|package| package.contains(&format!("name = \"{name}\"")))?;
+        let version = package.lines().find_map(|line| line.strip_prefix("version = "))?;
+        Some(format!("{name} {}", version.trim_matches('"')))
+    };
+    let versions = [
+        locked("kube-informer"),
+        client_go.map(|version| format!("client-go {version}")),
+        locked("kube-runtime"),
+        locked("k8s-openapi"),
+        first_line("rustc", &["--version"]),
+        first_line("go", &["version"]),
+        first_line("valgrind", &["--version"]),
+    ];
+    versions.into_iter().flatten().collect()
+}
+
+/// How busy the machine is; the measurements themselves are part of it.
+pub(super) fn load() -> String {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let three: Vec<&str> = text.split_whitespace().take(3).collect();
+    if three.is_empty() { "unknown".to_owned() } else { three.join(", ") }
+}
+
+/// What the machine is.
+pub(super) fn machine() -> String {
+    let read = |file: &str, field: &str| {
+        let text = std::fs::read_to_string(file).ok()?;
+        let line = text.lines().find(|line| line.starts_with(field))?;
+        Some(line.split_once(':')?.1.trim().to_owned())
+    };
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    let model = read("/proc/cpuinfo", "model name").unwrap_or_else(|| std::env::consts::ARCH.to_owned());
+    let memory = read("/proc/meminfo", "MemTotal").and_then(|text| {
+        let kilobytes: f64 = text.split_whitespace().next()?.parse().ok()?;
+        Some(format!(", {:.0} GiB of memory", kilobytes / 1024.0 / 1024.0))
+    });
+    format!("{model}, {cores} cores{}, {}", memory.unwrap_or_default(), std::env::consts::OS)
+}

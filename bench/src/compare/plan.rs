@@ -1,0 +1,140 @@
+//! What is measured, of whom, and how often.
+
+use super::contender::{Contender, Residency, Way};
+
+/// One measurement, taken of several contenders in turn.
+#[derive(Clone, Debug)]
+pub(super) struct Job {
+    /// For example `sync pods 100000`.
+    pub(super) row: String,
+    /// How many pods and custom objects the server has.
+    pub(super) served: (u64, u64),
+    pub(super) contenders: Vec<Contender>,
+    pub(super) arguments: Vec<(&'static str, String)>,
+}
+
+/// How much of everything.
+#[derive(Clone, Debug)]
+pub(super) struct Sizes {
+    /// How many pods are synced.
+    pub(super) pods: Vec<u64>,
+    /// How many custom objects.
+    pub(super) widgets: u64,
+    /// How many pods there are while events flow.
+    pub(super) pods_of_events: u64,
+    pub(super) events: u64,
+    /// Events a second for latency, and for how many seconds.
+    pub(super) rate: (u64, u64),
+    /// For how long each read is repeated beside the writer.
+    pub(super) millis: u64,
+    /// How many milliseconds a program is left alone before its memory is looked at.
+    pub(super) settle: u64,
+    /// How often one pod is decoded in a round.
+    pub(super) decodes: u64,
+}
+
+impl Sizes {
+    pub(super) fn full(pods: Vec<u64>) -> Self {
+        let widgets = pods.iter().copied().max().unwrap_or(0);
+        // Fewer events than a listener's queue holds before it keeps only the latest state of each object.
+        Self {
+            pods,
+            widgets,
+            pods_of_events: 10_000,
+            events: 60_000,
+            rate: (5_000, 5),
+            millis: 1_000,
+            settle: 2_000,
+            decodes: 20_000,
+        }
+    }
+
+    pub(super) fn quick() -> Self {
+        Self {
+            pods: vec![200],
+            widgets: 200,
+            pods_of_events: 200,
+            events: 2_000,
+            rate: (2_000, 1),
+            millis: 20,
+            settle: 20,
+            decodes: 50,
+        }
+    }
+
+    pub(super) fn most(&self) -> u64 {
+        self.pods.iter().copied().max().unwrap_or(0)
+    }
+}
+
+pub(super) const OURS: [Contender; 3] = [
+    Contender::Ours(Residency::Adaptive),
+    Contender::Ours(Residency::Packed),
+    Contender::Ours(Residency::Decoded),
+];
+
+const GO: [Contender; 2] = [Contender::ClientGo(Way::List), Contender::ClientGo(Way::WatchList)];
+const KUBE_RUNTIME: [Contender; 2] =
+    [Contender::KubeRuntime(Way::List), Contender::KubeRuntime(Way::WatchList)];
+const ONE_GO: Contender = Contender::ClientGo(Way::WatchList);
+const ONE_KUBE_RUNTIME: Contender = Contender::KubeRuntime(Way::WatchList);
+
+/// Names of rows, as results and bars call them.
+pub(super) fn row(step: &str, kind: &str, count: u64) -> String {
+    format!("{step} {kind} {count}")
+}
+
+/// All measurements that need a server.
+pub(super) fn jobs(sizes: &Sizes) -> Vec<Job> {
+    let mut jobs = Vec::new();
+    let everybody = [&OURS[..], &GO, &KUBE_RUNTIME].concat();
+    for &count in &sizes.pods {
+        jobs.push(job("sync", "pods", count, &everybody));
+    }
+    jobs.push(job("relist", "pods", sizes.most(), &everybody));
+    let one_each = [&OURS[..], &[ONE_GO, ONE_KUBE_RUNTIME]].concat();
+    for handlers in [1, 10, 100] {
+        let who = if handlers == 1 { &one_each[..] } else { &[OURS[0], OURS[2], ONE_GO] };
+        let mut events = job("events", "pods", sizes.pods_of_events, who);
+        events.row = row("events", "pods", handlers);
+        events.arguments.extend([("events", sizes.events.to_string()), ("handlers", handlers.to_string())]);
+        jobs.push(events);
+    }
+    let (rate, seconds) = sizes.rate;
+    let mut latency = job("latency", "pods", sizes.pods_of_events, &[OURS[0], OURS[2], ONE_GO]);
+    latency.arguments.extend([("rate", rate.to_string()), ("events", (rate * seconds).to_string())]);
+    latency.arguments.push(("handlers", "10".to_owned()));
+    jobs.push(latency);
+    jobs.push(reads("pods", sizes.most(), &one_each, sizes));
+    jobs.push(job("sync", "widgets", sizes.widgets, &everybody));
+    let mut events = job("events", "widgets", sizes.widgets.min(sizes.pods_of_events), &one_each);
+    events.row = row("events", "widgets", 1);
+    events.arguments.extend([("events", (sizes.events / 3).to_string()), ("handlers", "1".to_owned())]);
+    jobs.push(events);
+    jobs.push(reads("widgets", sizes.widgets, &one_each, sizes));
+    for job in &mut jobs {
+        job.arguments.push(("settle", sizes.settle.to_string()));
+    }
+    jobs
+}
+
+fn reads(kind: &str, count: u64, who: &[Contender], sizes: &Sizes) -> Job {
+    let mut reads = job("reads", kind, count, who);
+    reads.arguments.push(("millis", sizes.millis.to_string()));
+    reads
+}
+
+fn job(step: &str, kind: &str, count: u64, contenders: &[Contender]) -> Job {
+    let arguments = vec![("step", step.to_owned()), ("kind", kind.to_owned()), ("count", count.to_string())];
+    let served = if kind == "pods" { (count, 0) } else { (0, count) };
+    Job { row: row(step, kind, count), served, contenders: contenders.to_vec(), arguments }
+}
+
+/// What is decoded by itself: the row, the form, what it becomes, and who does it.
+pub(super) const DECODES: [(&str, &str, &str, &[Contender]); 5] = [
+    ("decode protobuf", "pb", "pod", &[OURS[2], ONE_GO]),
+    ("decode protobuf, five fields", "pb", "few", &[OURS[2]]),
+    ("decode protobuf, projection", "pb", "projection", &[OURS[2]]),
+    ("decode JSON", "json", "pod", &[OURS[2], ONE_GO, ONE_KUBE_RUNTIME]),
+    ("decode JSON, five fields", "json", "few", &[OURS[2]]),
+];

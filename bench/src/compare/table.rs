@@ -1,0 +1,499 @@
+//! From figures to lines: ours, theirs, the ratio, and whether it is what we promise.
+
+use std::fmt;
+
+use super::contender::{Contender, Residency};
+use super::plan::{OURS, Sizes, row};
+use super::results::Results;
+
+/// Lines about one thing.
+#[derive(Clone, Debug)]
+pub(super) struct Section {
+    pub(super) title: String,
+    pub(super) lines: Vec<Line>,
+}
+
+/// One line of the table.
+#[derive(Clone, Debug)]
+pub(super) struct Line {
+    pub(super) title: String,
+    pub(super) ours: Value,
+    pub(super) client_go: Option<Value>,
+    pub(super) kube_runtime: Option<Value>,
+    pub(super) bar: Option<Bar>,
+}
+
+/// A figure with its unit.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Value {
+    pub(super) number: f64,
+    pub(super) unit: Unit,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unit {
+    Seconds,
+    /// Nanoseconds for one call: compared as speed.
+    Call,
+    Bytes,
+    PerSecond,
+    Instructions,
+    Ratio,
+}
+
+/// What a ratio has to be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Bar {
+    /// Of ours ÷ client-go.
+    AtMost(f64),
+    AtLeast(f64),
+    /// Of ours ÷ kube-runtime.
+    AtMostOfKube(f64),
+    /// Of our own figure, which is a ratio.
+    OwnAtMost(f64),
+}
+
+impl Line {
+    /// Ours ÷ theirs: of times and memory less is better, of rates and calls (compared as speed) more.
+    pub(super) fn ratio(&self, theirs: Option<Value>) -> Option<f64> {
+        let theirs = theirs?.number;
+        Some(match self.ours.unit {
+            Unit::Call => theirs / self.ours.number,
+            _ => self.ours.number / theirs,
+        })
+    }
+
+    /// Whether the bar is met; none if there is none, or nobody to compare with.
+    pub(super) fn met(&self) -> Option<bool> {
+        Some(match self.bar? {
+            Bar::AtMost(bar) => self.ratio(self.client_go)? <= bar,
+            Bar::AtLeast(bar) => self.ratio(self.client_go)? >= bar,
+            Bar::AtMostOfKube(bar) => self.ratio(self.kube_runtime)? <= bar,
+            Bar::OwnAtMost(bar) => self.ours.number <= bar,
+        })
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let number = self.number;
+        match self.unit {
+            Unit::Seconds => write!(f, "{}", time(number * 1e9)),
+            Unit::Call => write!(f, "{}", time(number)),
+            Unit::Bytes if number >= 1e9 => write!(f, "{:.2} GB", number / 1e9),
+            Unit::Bytes if number >= 1e6 => write!(f, "{:.0} MB", number / 1e6),
+            Unit::Bytes => write!(f, "{number:.0} B"),
+            Unit::PerSecond => write!(f, "{}/s", thousands(number)),
+            Unit::Instructions => write!(f, "{}", thousands(number)),
+            Unit::Ratio => write!(f, "{number:.2}"),
+        }
+    }
+}
+
+impl fmt::Display for Bar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Bar::AtMost(bar) | Bar::OwnAtMost(bar) => write!(f, "≤ {bar}"),
+            Bar::AtLeast(bar) => write!(f, "≥ {bar}"),
+            Bar::AtMostOfKube(bar) => write!(f, "≤ {bar} of kube-rs"),
+        }
+    }
+}
+
+/// Nanoseconds in the unit that suits.
+fn time(nanos: f64) -> String {
+    match nanos {
+        _ if nanos < 1e3 => format!("{nanos:.0} ns"),
+        _ if nanos < 1e6 => format!("{:.1} µs", nanos / 1e3),
+        _ if nanos < 1e9 => format!("{:.1} ms", nanos / 1e6),
+        _ => format!("{:.2} s", nanos / 1e9),
+    }
+}
+
+/// A whole number with commas.
+pub(super) fn thousands(number: f64) -> String {
+    let digits = format!("{number:.0}");
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// All lines.
+pub(super) fn sections(results: &Results, sizes: &Sizes) -> Vec<Section> {
+    let maker = Maker { results };
+    let most = sizes.most();
+    let mut all = vec![maker.decode()];
+    for &count in &sizes.pods {
+        all.push(maker.sync("pods", count, count == most));
+    }
+    all.extend([
+        maker.linear(&sizes.pods),
+        maker.relist(most),
+        maker.events(),
+        maker.latency(sizes),
+        maker.reads("pods", most, true),
+        maker.busy_reads("pods", most),
+        maker.sync("widgets", sizes.widgets, false),
+        maker.widget_events(),
+        maker.reads("widgets", sizes.widgets, false),
+    ]);
+    all.retain(|section| !section.lines.is_empty());
+    all
+}
+
+const ADAPTIVE: Contender = Contender::Ours(Residency::Adaptive);
+const PACKED: Contender = Contender::Ours(Residency::Packed);
+const DECODED: Contender = Contender::Ours(Residency::Decoded);
+
+struct Maker<'a> {
+    results: &'a Results,
+}
+
+impl Maker<'_> {
+    /// One line, if the figure is there.
+    fn line(
+        &self,
+        title: String,
+        row: &str,
+        who: Contender,
+        figure: &str,
+        unit: Unit,
+        bar: Option<Bar>,
+    ) -> Option<Line> {
+        let value = |number| Value { number, unit };
+        Some(Line {
+            title,
+            ours: value(self.results.get(row, who, figure)?),
+            client_go: self.results.client_go(row, figure).map(value),
+            kube_runtime: self.results.kube_runtime(row, figure).map(value),
+            bar,
+        })
+    }
+
+    fn decode(&self) -> Section {
+        use Bar::{AtMost, AtMostOfKube};
+        let mut lines = Vec::new();
+        let rows = [
+            ("decode protobuf", "protobuf, full type", Some(AtMost(0.55))),
+            ("decode protobuf, five fields", "protobuf, five fields", Some(AtMost(0.08))),
+            ("decode protobuf, projection", "protobuf, all metadata and three fields (`Projection`)", None),
+            ("decode JSON", "JSON, full type", Some(AtMostOfKube(0.7))),
+            ("decode JSON, five fields", "JSON, five fields", None),
+        ];
+        for (figure, unit, what) in
+            [("ns", Unit::Seconds, "time"), ("instructions", Unit::Instructions, "instructions")]
+        {
+            for (row, title, bar) in rows {
+                let bar = bar.filter(|_| figure == "ns");
+                let Some(mut line) = self.line(format!("{title}: {what}"), row, DECODED, figure, unit, bar)
+                else {
+                    continue;
+                };
+                // Nobody else decodes a part: it is compared with the whole.
+                let whole = row.split(',').next().unwrap_or(row);
+                let value = |number| Value { number, unit };
+                line.client_go = line.client_go.or_else(|| self.results.client_go(whole, figure).map(value));
+                line.kube_runtime =
+                    line.kube_runtime.or_else(|| self.results.kube_runtime(whole, figure).map(value));
+                if unit == Unit::Seconds {
+                    let theirs = [line.client_go.as_mut(), line.kube_runtime.as_mut()];
+                    for value in [&mut line.ours].into_iter().chain(theirs.into_iter().flatten()) {
+                        value.number /= 1e9;
+                    }
+                }
+                lines.push(line);
+            }
+        }
+        Section { title: "Decode one pod".to_owned(), lines }
+    }
+
+    fn sync(&self, kind: &str, count: u64, bars: bool) -> Section {
+        let row = row("sync", kind, count);
+        let bar = |bar| Some(bar).filter(|_| bars);
+        let mut lines = Vec::new();
+        for who in OURS {
+            let name = residency(who);
+            let wall = if who == ADAPTIVE { bar(Bar::AtMost(0.45)) } else { None };
+            let resident = match who {
+                ADAPTIVE => bar(Bar::AtMost(0.6)),
+                PACKED => bar(Bar::AtMost(0.2)),
+                _ => None,
+            };
+            lines.extend(self.line(format!("wall time, {name}"), &row, who, "seconds", Unit::Seconds, wall));
+            if who == ADAPTIVE
+                && let Some(mut line) = self.line(
+                    "the same, against kube-rs".to_owned(),
+                    &row,
+                    who,
+                    "seconds",
+                    Unit::Seconds,
+                    bar(Bar::AtMostOfKube(0.2)),
+                )
+            {
+                line.client_go = None;
+                lines.push(line);
+            }
+            lines.extend(self.line(format!("CPU time, {name}"), &row, who, "cpu", Unit::Seconds, None));
+            lines.extend(self.line(
+                format!("resident, {name}"),
+                &row,
+                who,
+                "resident",
+                Unit::Bytes,
+                resident,
+            ));
+            if let Some(mut line) = self.line(
+                format!("resident, {name}, against client-go after `FreeOSMemory`"),
+                &row,
+                who,
+                "resident",
+                Unit::Bytes,
+                None,
+            ) {
+                line.client_go = self
+                    .results
+                    .client_go(&row, "resident_freed")
+                    .map(|number| Value { number, unit: Unit::Bytes });
+                line.kube_runtime = None;
+                lines.push(line);
+            }
+            lines.extend(self.line(format!("peak, {name}"), &row, who, "peak", Unit::Bytes, None));
+            lines.extend(self.peak(&row, who, "resident", bars));
+        }
+        Section { title: format!("Sync {} {}", thousands(count as f64), kind_name(kind)), lines }
+    }
+
+    /// Peak ÷ steady.
+    fn peak(&self, row: &str, who: Contender, steady: &str, bars: bool) -> Option<Line> {
+        let ratio = |of: &dyn Fn(&str) -> Option<f64>| {
+            Some(Value { number: of("peak")? / of(steady)?, unit: Unit::Ratio })
+        };
+        Some(Line {
+            title: format!("peak ÷ steady, {}", residency(who)),
+            ours: ratio(&|figure| self.results.get(row, who, figure))?,
+            client_go: None,
+            kube_runtime: None,
+            bar: Some(Bar::OwnAtMost(1.15)).filter(|_| bars),
+        })
+    }
+
+    fn relist(&self, count: u64) -> Section {
+        let row = row("relist", "pods", count);
+        let mut lines = Vec::new();
+        for who in OURS {
+            let name = residency(who);
+            lines.extend(self.line(format!("wall time, {name}"), &row, who, "seconds", Unit::Seconds, None));
+            lines.extend(self.line(format!("CPU time, {name}"), &row, who, "cpu", Unit::Seconds, None));
+            lines.extend(self.line(format!("peak, {name}"), &row, who, "peak", Unit::Bytes, None));
+            lines.extend(self.peak(&row, who, "resident_before", true));
+        }
+        Section { title: format!("Relist {} pods, 1 % changed", thousands(count as f64)), lines }
+    }
+
+    fn events(&self) -> Section {
+        let mut lines = Vec::new();
+        for (handlers, bar) in [(1, Some(Bar::AtLeast(2.5))), (10, None), (100, Some(Bar::AtLeast(3.0)))] {
+            for who in OURS {
+                let bar = bar.filter(|_| who == ADAPTIVE);
+                let (row, name) = (row("events", "pods", handlers), residency(who));
+                let title = format!("{handlers} handlers, {name}");
+                lines.extend(self.line(title, &row, who, "per_second", Unit::PerSecond, bar));
+                let title = format!("{handlers} handlers, {name}: CPU time of all of them");
+                lines.extend(self.line(title, &row, who, "cpu", Unit::Seconds, None));
+            }
+        }
+        Section { title: "Events per second, as fast as they are taken".to_owned(), lines }
+    }
+
+    fn widget_events(&self) -> Section {
+        let row = row("events", "widgets", 1);
+        let line = |who| {
+            self.line(
+                format!("1 handler, {}", residency(who)),
+                &row,
+                who,
+                "per_second",
+                Unit::PerSecond,
+                None,
+            )
+        };
+        Section {
+            title: "Events per second, custom resources".to_owned(),
+            lines: OURS.into_iter().filter_map(line).collect(),
+        }
+    }
+
+    fn latency(&self, sizes: &Sizes) -> Section {
+        let row = row("latency", "pods", sizes.pods_of_events);
+        let mut lines = Vec::new();
+        for who in OURS {
+            for figure in ["p50", "p99"] {
+                lines.extend(self.line(
+                    format!("{figure}, {}", residency(who)),
+                    &row,
+                    who,
+                    figure,
+                    Unit::Seconds,
+                    None,
+                ));
+            }
+            lines.extend(self.line(
+                format!("CPU time, {}", residency(who)),
+                &row,
+                who,
+                "cpu",
+                Unit::Seconds,
+                None,
+            ));
+        }
+        let (rate, seconds) = sizes.rate;
+        let title = format!(
+            "From the server's socket to 10 handlers, {} events a second for {seconds} s",
+            thousands(rate as f64)
+        );
+        Section { title, lines }
+    }
+
+    fn reads(&self, kind: &str, count: u64, bars: bool) -> Section {
+        let row = row("reads", kind, count);
+        let mut lines = Vec::new();
+        for (read, what, bar) in READS {
+            for who in [DECODED, ADAPTIVE, PACKED] {
+                let bar = bar.filter(|_| bars && who == DECODED).map(Bar::AtLeast);
+                let title = format!("{what}, {}", residency(who));
+                lines.extend(self.line(title, &row, who, &format!("{read}_ns"), Unit::Call, bar));
+            }
+        }
+        Section {
+            title: format!("Reads, {} {}, nobody writes (speed)", thousands(count as f64), kind_name(kind)),
+            lines,
+        }
+    }
+
+    fn busy_reads(&self, kind: &str, count: u64) -> Section {
+        let row = row("reads", kind, count);
+        let mut lines = Vec::new();
+        for (read, what, _) in READS {
+            for who in [DECODED, ADAPTIVE, PACKED] {
+                let bar = || Some(Bar::AtLeast(2.0)).filter(|_| who == DECODED && read != "look");
+                let name = residency(who);
+                lines.extend(self.line(
+                    format!("{what}, {name}"),
+                    &row,
+                    who,
+                    &format!("{read}_busy_ns"),
+                    Unit::Call,
+                    bar(),
+                ));
+                let title = format!("{what}, {name}: events the writer took beside it");
+                lines.extend(self.line(title, &row, who, &format!("{read}_writer"), Unit::PerSecond, bar()));
+            }
+        }
+        for who in [DECODED, ADAPTIVE, PACKED] {
+            let title = format!("no reads, {}: events the writer took", residency(who));
+            lines.extend(self.line(title, &row, who, "writer_alone", Unit::PerSecond, None));
+        }
+        Section {
+            title: format!(
+                "Reads, {} {}, beside a writer at full speed (speed)",
+                thousands(count as f64),
+                kind_name(kind)
+            ),
+            lines,
+        }
+    }
+
+    /// Time and memory of each further object, between the two larger sizes and between the two smaller ones.
+    fn linear(&self, sizes: &[u64]) -> Section {
+        let mut lines = Vec::new();
+        if let [.., small, middle, large] = *sizes {
+            for who in OURS {
+                for (figure, what) in
+                    [("seconds", "wall time"), ("cpu", "CPU time"), ("resident", "resident")]
+                {
+                    let at = |count: u64| self.results.get(&row("sync", "pods", count), who, figure);
+                    let slope = |from: u64, to: u64| Some((at(to)? - at(from)?) / (to - from) as f64);
+                    let (Some(first), Some(second)) = (slope(small, middle), slope(middle, large)) else {
+                        continue;
+                    };
+                    lines.push(Line {
+                        title: format!("{what}, {}", residency(who)),
+                        ours: Value { number: second / first, unit: Unit::Ratio },
+                        client_go: None,
+                        kube_runtime: None,
+                        bar: Some(Bar::OwnAtMost(1.15)).filter(|_| figure != "cpu"),
+                    });
+                }
+            }
+        }
+        let title = "What one more object costs, large ÷ small (1 is linear)".to_owned();
+        Section { title, lines }
+    }
+}
+
+/// Ways of reading, and how fast they have to be.
+const READS: [(&str, &str, Option<f64>); 6] = [
+    ("get", "get by key", Some(0.7)),
+    ("look", "get by key and look into it", None),
+    ("namespace", "list a namespace of 1,000", Some(1.0)),
+    ("index", "index lookup of 100", Some(1.0)),
+    ("all", "list all", Some(1.0)),
+    ("label", "list all by label", Some(2.0)),
+];
+
+fn residency(who: Contender) -> &'static str {
+    match who {
+        PACKED => "packed",
+        DECODED => "decoded",
+        _ => "adaptive",
+    }
+}
+
+fn kind_name(kind: &str) -> &'static str {
+    if kind == "pods" { "pods" } else { "custom resources" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars_are_of_times_and_memory_at_most_and_of_speed_at_least() {
+        let value = |number, unit| Value { number, unit };
+        let line = |ours, theirs, unit, bar| Line {
+            title: String::new(),
+            ours: value(ours, unit),
+            client_go: Some(value(theirs, unit)),
+            kube_runtime: None,
+            bar: Some(bar),
+        };
+        assert_eq!(line(1.0, 4.0, Unit::Seconds, Bar::AtMost(0.45)).met(), Some(true));
+        assert_eq!(line(2.0, 4.0, Unit::Seconds, Bar::AtMost(0.45)).met(), Some(false));
+        assert_eq!(
+            line(50.0, 100.0, Unit::Call, Bar::AtLeast(2.0)).met(),
+            Some(true),
+            "half the time, twice the speed"
+        );
+        assert_eq!(line(100.0, 300.0, Unit::PerSecond, Bar::AtLeast(2.0)).met(), Some(false));
+        assert_eq!(
+            line(1.0, 4.0, Unit::Seconds, Bar::AtMostOfKube(0.2)).met(),
+            None,
+            "nobody to compare with"
+        );
+        assert_eq!(line(1.2, 1.0, Unit::Ratio, Bar::OwnAtMost(1.15)).met(), Some(false));
+    }
+
+    #[test]
+    fn figures_are_written_for_people() {
+        let text = |number, unit| Value { number, unit }.to_string();
+        assert_eq!(text(0.0123, Unit::Seconds), "12.3 ms");
+        assert_eq!(text(66.0, Unit::Call), "66 ns");
+        assert_eq!(text(585_793_536.0, Unit::Bytes), "586 MB");
+        assert_eq!(text(1_234_567.0, Unit::PerSecond), "1,234,567/s");
+    }
+}
