@@ -238,7 +238,7 @@ fn kinds_without_a_namespace_and_kinds_named_twice_are_shown_once() {
 fn watch_shows_the_embedded_cluster_in_columns_and_how_it_goes_beside() {
     let (lines, notes) =
         stopped_after(&["watch", "deploy,po", "Namespace", "--embedded", "--status", "0.2"], |line| {
-            line == "MODIFIED  apps/v1 Deployment      shop/web              status.readyReplicas 0 → 1"
+            line == "MODIFIED  apps/v1 Deployment      shop/web              status.readyReplicas none → 1"
         });
     for wanted in [
         "ADDED     v1 Namespace            shop                  Active",
@@ -274,7 +274,7 @@ fn every_line_of_json_is_one_event() {
     assert_eq!(find("ADDED", "shop")["initial"], false);
     assert_eq!(find("ADDED", "default")["object"]["kind"], "Namespace");
     let changed = find("MODIFIED", "web")["changed"].as_array().unwrap();
-    assert_eq!(changed[0], serde_json::json!({"path": "status.readyReplicas", "new": 0}));
+    assert_eq!(changed[0], serde_json::json!({"path": "status", "old": {}, "new": {"replicas": 1}}));
 }
 
 #[cfg(unix)]

@@ -70,7 +70,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::discovery::Resources;
 use crate::informer::InformerStatus;
-use crate::object::{Lens, Object, Raw};
+use crate::object::{Lens, Object, Raw, say_kind};
 use crate::source::is_cluster_scoped;
 use crate::store::{IndexError, IndexFunction};
 use entry::{About, Entry};
@@ -334,11 +334,10 @@ impl Cache {
         }
         let types = TypeMeta { api_version: api.api_version.clone(), kind: api.kind.clone() };
         let complete = move |object: &mut K| {
-            // What is in a list does not say what it is.
-            let object = object as &mut dyn Any;
-            if let Some(object) = object.downcast_mut::<DynamicObject>() {
-                object.types = Some(types.clone());
-            } else if let Some(object) = object.downcast_mut::<PartialObjectMeta<DynamicObject>>() {
+            say_kind(object, &types);
+            // Metadata says that it is metadata, and not of what.
+            if let Some(object) = (object as &mut dyn Any).downcast_mut::<PartialObjectMeta<DynamicObject>>()
+            {
                 object.types = Some(types.clone());
             }
         };

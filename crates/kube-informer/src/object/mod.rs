@@ -12,6 +12,7 @@ mod packed;
 mod raw;
 #[cfg(test)]
 mod tests;
+mod types;
 mod warm;
 
 pub use any::AnyObject;
@@ -20,6 +21,7 @@ pub(crate) use labels::Matcher;
 pub use name::{NotAName, ObjectName};
 pub(crate) use packed::Codec;
 pub(crate) use raw::{Form, Lens, Raw};
+pub(crate) use types::say_kind;
 pub(crate) use warm::Warm;
 
 use std::fmt;

@@ -12,7 +12,7 @@ use futures::future::BoxFuture;
 use http::{Request, Response, header};
 use kube_client::Client;
 use kube_client::client::Body;
-use kube_core::{ClusterResourceScope, Resource};
+use kube_core::{ClusterResourceScope, Resource, TypeMeta};
 use kube_wire::{DecodeOptions, Encoding, Limits};
 use serde::de::DeserializeOwned;
 
@@ -60,6 +60,8 @@ pub struct KubeSource<K> {
     /// The kind is the metadata of another one.
     metadata_only: bool,
     encoding: Encoding,
+    /// What the objects are; none if that is not known.
+    types: Option<Arc<TypeMeta>>,
     /// The server has refused to answer in that encoding.
     json_only: AtomicBool,
     tweak: Tweak,
@@ -166,6 +168,10 @@ impl<K: Resource> KubeSource<K> {
                 true => Encoding::best_for("meta.k8s.io", "v1", "PartialObjectMetadata"),
                 false => Encoding::best_for(&K::group(kind), &K::version(kind), &K::kind(kind)),
             },
+            types: (!K::kind(kind).is_empty()).then(|| {
+                let (api_version, kind) = (K::api_version(kind).into_owned(), K::kind(kind).into_owned());
+                Arc::new(TypeMeta { api_version, kind })
+            }),
             json_only: AtomicBool::new(false),
             tweak: Tweak::default(),
             options: DecodeOptions::default(),
@@ -243,7 +249,8 @@ impl<K> KubeSource<K> {
         let content_type = content_type.and_then(|value| value.to_str().ok()).unwrap_or_default();
         let encoding = encoding.of_answer(content_type);
         let metadata_only = self.metadata_only;
-        let reading = Reading { encoding, limits: self.limits, options: self.options, metadata_only };
+        let (limits, options, types) = (self.limits, self.options, self.types.clone());
+        let reading = Reading { encoding, limits, options, metadata_only, types };
         Ok((response.into_body(), reading))
     }
 

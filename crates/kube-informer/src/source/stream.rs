@@ -6,23 +6,25 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use kube_client::client::Body;
-use kube_core::Resource;
+use kube_core::{Resource, TypeMeta};
 use kube_wire::{DecodeError, DecodeOptions, Encoding, Event, EventError, Frames, Items, Limits, WireError};
 use serde::de::DeserializeOwned;
 
 use super::pipeline::{Cut, pipeline};
 use super::{ListPart, ListStream, SourceError, Want, WatchPart, WatchStream};
 use crate::fanout::panic_message;
-use crate::object::{Codec, Object};
+use crate::object::{Codec, Object, say_kind};
 
 /// How the pieces of an answer are read.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct Reading {
     pub(super) encoding: Encoding,
     pub(super) limits: Limits,
     pub(super) options: DecodeOptions,
     /// There is nothing but metadata in it.
     pub(super) metadata_only: bool,
+    /// What the objects are, if that is known.
+    pub(super) types: Option<Arc<TypeMeta>>,
 }
 
 /// A list, item by item.
@@ -30,8 +32,8 @@ pub(super) fn list_stream<K>(body: Body, reading: Reading, want: &Arc<Want<K>>) 
 where
     K: Resource + DeserializeOwned + Send + Sync + 'static,
 {
-    let Reading { encoding, limits, options, metadata_only } = reading;
-    let maker = Maker { want: Arc::clone(want), encoding, options, metadata_only };
+    let Reading { encoding, limits, options, metadata_only, types } = reading;
+    let maker = Maker { want: Arc::clone(want), encoding, options, metadata_only, types };
     let decode = move |item: Bytes| {
         if let Some(object) = maker.want.known(|| encoding.peek_key(&item)) {
             return Ok(ListPart::Item(object));
@@ -58,8 +60,8 @@ pub(super) fn watch_stream<K>(
 where
     K: Resource + DeserializeOwned + Send + Sync + 'static,
 {
-    let Reading { encoding, limits, options, metadata_only } = reading;
-    let maker = Maker { want: Arc::clone(want), encoding, options, metadata_only };
+    let Reading { encoding, limits, options, metadata_only, types } = reading;
+    let maker = Maker { want: Arc::clone(want), encoding, options, metadata_only, types };
     let initial = AtomicBool::new(initial);
     let decode = move |frame: Bytes| {
         // Much of what is there may be known; what comes later is new.
@@ -108,6 +110,7 @@ struct Maker<K> {
     encoding: Encoding,
     options: DecodeOptions,
     metadata_only: bool,
+    types: Option<Arc<TypeMeta>>,
 }
 
 impl<K: Resource + DeserializeOwned + Send + Sync + 'static> Maker<K> {
@@ -124,12 +127,28 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> Maker<K> {
     }
 
     /// A handle to an object, and the bytes that it is to rest as; `at_rest` if nobody is about to look into it.
-    fn make(&self, object: K, packed: Option<Box<[u8]>>, at_rest: bool) -> Result<Object<K>, DecodeError> {
+    fn make(
+        &self,
+        mut object: K,
+        packed: Option<Box<[u8]>>,
+        at_rest: bool,
+    ) -> Result<Object<K>, DecodeError> {
         if object.meta().name.as_deref().unwrap_or("").is_empty() {
             return Err(DecodeError { key: None, why: "it has no name".to_owned() });
         }
         let (encoding, options) = (self.encoding, self.options);
-        let codec = |warm| Codec::new(move |bytes: &[u8]| encoding.decode_object(bytes, options), warm);
+        if let Some(types) = &self.types {
+            say_kind(&mut object, types);
+        }
+        let types = self.types.clone();
+        let decode = move |bytes: &[u8]| {
+            let mut object = encoding.decode_object(bytes, options)?;
+            if let Some(types) = &types {
+                say_kind(&mut object, types);
+            }
+            Ok(object)
+        };
+        let codec = |warm| Codec::new(decode, warm);
         let written = (encoding, self.metadata_only);
         self.want.take_bytes(object, written, packed, at_rest, codec)
     }
@@ -229,16 +248,18 @@ mod tests {
             limits: Limits::default(),
             options: DecodeOptions::default(),
             metadata_only: false,
+            types: None,
         };
         let body = || Body::from(table.as_bytes().to_vec());
-        let error = last_of(list_stream::<ConfigMap>(body(), reading, &want())).await.unwrap_err();
+        let error = last_of(list_stream::<ConfigMap>(body(), reading.clone(), &want())).await.unwrap_err();
         assert!(error.garbled && error.message.contains("table"), "{error}");
         let list = table.replace("meta.k8s.io/v1", "example.com/v1");
-        let end = last_of(list_stream::<ConfigMap>(Body::from(list.into_bytes()), reading, &want())).await;
+        let end =
+            last_of(list_stream::<ConfigMap>(Body::from(list.into_bytes()), reading.clone(), &want())).await;
         assert!(matches!(end, Ok(ListPart::End(_))), "somebody else's kind of that name: {end:?}");
         let event = format!("{{\"type\":\"ADDED\",\"object\":{table}}}\n");
         let body = || Body::from(event.clone().into_bytes());
-        let part = last_of(watch_stream::<ConfigMap>(body(), reading, &want(), false)).await;
+        let part = last_of(watch_stream::<ConfigMap>(body(), reading.clone(), &want(), false)).await;
         assert!(matches!(part, Ok(WatchPart::Undecodable { .. })), "{part:?}");
         let part = last_of(watch_stream::<DynamicObject>(body(), reading, &want(), false)).await;
         assert!(matches!(part, Ok(WatchPart::Undecodable { .. })), "whatever the type takes: {part:?}");

@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube_core::{DynamicObject, GroupVersionResource, Selector};
+use kube_core::{ApiResource, DynamicObject, GroupVersionResource, Selector};
+use kube_informer::SharedInformer;
 use kube_informer::factory::{DynamicSharedInformerFactory, FactoryError, MetadataSharedInformerFactory};
 use kube_informer::fanout::Event;
+use kube_informer::object::Residency;
 use kube_informer::source::{KubeSource, Listed, list_all};
 use kube_testserver::{Fault, TestServer, Verb};
 
@@ -167,4 +169,23 @@ async fn a_list_of_everything_ends_with_the_first_error_and_names_what_it_cannot
     let parts: Vec<_> = list_all(source, None).collect().await;
     assert_eq!(parts.len(), 1);
     assert_eq!(parts[0].as_ref().unwrap_err().code, 403);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_object_without_a_type_says_what_it_is_in_every_encoding_and_residency() {
+    let server = server().await;
+    write(&server, "a", 1);
+    let kind = ApiResource::erase::<ConfigMap>(&());
+    for residency in [Residency::Decoded, Residency::Packed] {
+        for json in [true, false] {
+            let source = KubeSource::<DynamicObject>::all(server.in_process_client(), &kind);
+            let source = if json { source.json() } else { source };
+            let informer = SharedInformer::builder(source).residency(residency).build();
+            informer.start();
+            assert!(informer.synced().await);
+            let object = informer.store().get("default", "a").unwrap();
+            let types = object.types.as_ref().unwrap();
+            assert_eq!((types.api_version.as_str(), types.kind.as_str()), ("v1", "ConfigMap"));
+        }
+    }
 }
