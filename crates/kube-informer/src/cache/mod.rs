@@ -29,8 +29,8 @@
 //!   arrived, but not for what cannot: a kind that the server refuses, or does not know, is an error with the cause, at
 //!   once. It goes on trying, and one kind never waits for another.
 //! - **One watch and one copy for each kind**, whatever types it is read as: a type of k8s-openapi, a derived one, a
-//!   [`DynamicObject`](kube_core::DynamicObject), a [`Projection`](crate::projection::Projection), or
-//!   [`PartialObjectMeta`](kube_core::PartialObjectMeta). The copy is the bytes that the server sent, and each
+//!   [`DynamicObject`], a [`Projection`](crate::projection::Projection), or
+//!   [`PartialObjectMeta`]. The copy is the bytes that the server sent, and each
 //!   type is a view of them. While a kind is only read as metadata, only metadata is asked for.
 //! - **What is kept can be said** by kind and by namespace with [`CacheOptions`], and [changed](Cache::change) while it
 //!   runs: listeners hear what that adds and takes away.
