@@ -176,7 +176,7 @@ async fn resync<K>(queue: Producer<K>, period: Duration) {
             return;
         }
     }
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 impl<K: Resource + Send + Sync + 'static, H: Handle<K>> Process<K, H> {
