@@ -194,17 +194,20 @@ impl<K: Resource> Changes<K> {
     }
 }
 
-/// What changes of single objects mean for listeners.
+/// What changes of single objects mean for listeners. A watch that began from nowhere says again what is known: that is
+/// none.
 pub(super) fn written<K>(written: Vec<Written<K>>) -> Vec<Event<K>> {
-    written.into_iter().filter_map(changed).collect()
+    let is_known = |written: &Written<K>| match (&written.old, &written.new) {
+        (Some(old), Some(new)) => old.is_same_version(new),
+        _ => false,
+    };
+    written.into_iter().filter(|written| !is_known(written)).filter_map(changed).collect()
 }
 
 /// What a change of one object means for listeners.
 fn changed<K>(written: Written<K>) -> Option<Event<K>> {
     match written {
         Written { old: None, new: Some(object), .. } => Some(Event::Added { object, initial: false }),
-        // A watch that began from nowhere says again what is known.
-        Written { old: Some(old), new: Some(new), .. } if old.is_same_version(&new) => None,
         Written { old: Some(old), new: Some(new), .. } => Some(Event::Updated { old, new, resync: false }),
         // What the server said about the object when it went, or else what was seen of it last.
         Written { old: Some(old), new: None, last: Some(last) } => {
