@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use kube_client::Resource;
 use kube_informer::SharedInformer;
-use kube_informer::fanout::Event;
-use kube_informer_e2e::in_store;
+use kube_informer::cache::CacheInformer;
+use kube_informer::fanout::{Event, ListenerOptions};
+use kube_informer_e2e::{Versions, in_store};
 use parking_lot::Mutex;
 
 use crate::PATIENCE;
@@ -29,7 +30,7 @@ impl Heard {
             Event::Updated { old, .. } => {
                 before == old.resource_version().parse().ok() && before < Some(version)
             }
-            _ => before.is_some(),
+            _ => before.is_some_and(|before| before <= version),
         };
         if !fits {
             self.1.lock().push(format!("{key} {before:?} {event:?}"));
@@ -41,23 +42,51 @@ impl Heard {
         &self,
         informer: &SharedInformer<K>,
     ) -> Vec<String> {
-        let same = || {
-            let known = self.0.lock();
-            let there = in_store(informer);
-            known.len() == there.len() && there.keys().all(|key| known.contains_key(key))
+        self.all(|| in_store(informer)).await
+    }
+
+    /// Waits until it knows what is there, in the version in which it is there; returns what did not fit.
+    pub(crate) async fn all(&self, there: impl Fn() -> Versions) -> Vec<String> {
+        let known = || -> Versions {
+            self.0.lock().iter().map(|(key, version)| (key.clone(), version.to_string())).collect()
         };
         let wait = async {
-            while !same() {
+            while known() != there() {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
-        tokio::time::timeout(PATIENCE, wait).await.expect("it hears everything");
+        let all = tokio::time::timeout(PATIENCE, wait).await.is_ok();
+        assert!(all, "it hears everything: it knows {:?}, there is {:?}", known(), there());
         self.1.lock().clone()
     }
 }
 
 /// Adds a handler that checks what it hears.
 pub(crate) fn listen<K: Resource + Send + Sync + 'static>(informer: &SharedInformer<K>) -> Heard {
+    listen_with(informer, ListenerOptions::new(), |_| {})
+}
+
+/// Adds a handler that checks what it hears, and does something else with it.
+pub(crate) fn listen_with<K: Resource + Send + Sync + 'static>(
+    informer: &SharedInformer<K>,
+    options: ListenerOptions,
+    mut also: impl FnMut(&Event<K>) + Send + 'static,
+) -> Heard {
+    let heard = Heard::default();
+    let told = heard.clone();
+    let handler = move |event: Event<K>| {
+        told.hear(&event);
+        also(&event);
+    };
+    informer.add_event_handler_with(handler, options).unwrap();
+    heard
+}
+
+/// Adds a handler that checks what it hears of a kind in a cache.
+pub(crate) fn listen_to_cache<K>(informer: &CacheInformer<K>) -> Heard
+where
+    K: Resource + Send + Sync + 'static,
+{
     let heard = Heard::default();
     let told = heard.clone();
     informer.add_event_handler(move |event: Event<K>| told.hear(&event)).unwrap();

@@ -1,0 +1,262 @@
+//! Connections that are cut and frozen at random, while objects come, change and go.
+//!
+//! `KUBE_INFORMER_E2E_SEED` says from which seed on, and `KUBE_INFORMER_E2E_SEEDS` how many.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt;
+use futures::stream;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube_client::Resource;
+use kube_client::api::{Api, DeleteParams, DynamicObject, PostParams};
+use kube_informer::SharedInformer;
+use kube_informer::fanout::{Event, ListenerOptions};
+use kube_informer::informer::InformerStatus;
+use kube_informer::object::Object;
+use kube_informer::reflector::Config;
+use kube_informer::source::KubeSource;
+use kube_informer_e2e::{Chance, Proxy, RealServer, skip};
+use parking_lot::Mutex;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+
+use crate::definitions::{self, install, widget};
+use crate::heard::{Heard, listen_with};
+use crate::{PATIENCE, caught_up, config_map, namespace, quick, shared, until};
+
+/// How many seeds are tried if nobody says otherwise, from which one on, and how many at the same time.
+const SEEDS: u64 = 3;
+const FIRST: u64 = 1;
+const AT_ONCE: usize = 3;
+
+/// At least so many changes are made of each kind, to objects of so many names.
+const CHANGES: usize = 300;
+const NAMES: u64 = 24;
+
+/// At least so often connections are cut.
+const CUTS: u64 = 36;
+
+/// From so many waiting events on the slow handler hears of latest states only.
+const HIGH_WATER: usize = 16;
+
+const GROUP: &str = "luck.example.com";
+
+/// What was written: the text of each object in each version.
+type Written = BTreeMap<(String, String), String>;
+
+/// Objects of one kind, and who follows them.
+struct Side<K> {
+    api: Api<K>,
+    make: fn(&str, &str) -> K,
+    text: fn(&K) -> &str,
+    informer: SharedInformer<K>,
+    handlers: Vec<(Heard, Log<K>)>,
+}
+
+/// Every state that a handler was told.
+type Log<K> = Arc<Mutex<Vec<Object<K>>>>;
+
+impl<K> Side<K>
+where
+    K: Resource + Clone + Serialize + DeserializeOwned + Debug + Send + Sync + 'static,
+{
+    /// Follows with two handlers: one that is quick, one that is slow.
+    fn follow(api: Api<K>, source: KubeSource<K>, make: fn(&str, &str) -> K, text: fn(&K) -> &str) -> Self {
+        let informer = SharedInformer::builder(source).config(impatient()).build();
+        let mut side = Self { api, make, text, informer, handlers: Vec::new() };
+        side.listen(ListenerOptions::new(), Duration::ZERO);
+        let slow = ListenerOptions::new().blocking().high_water(HIGH_WATER);
+        side.listen(slow, Duration::from_millis(20));
+        side.informer.start();
+        side
+    }
+
+    fn listen(&mut self, options: ListenerOptions, pause: Duration) {
+        let log = Log::default();
+        let states = Arc::clone(&log);
+        let heard = listen_with(&self.informer, options, move |event| {
+            if !matches!(event, Event::Deleted(_)) {
+                states.lock().push(event.object().clone());
+            }
+            if !pause.is_zero() {
+                std::thread::park_timeout(pause);
+            }
+        });
+        self.handlers.push((heard, log));
+    }
+
+    /// Creates, changes and deletes, until enough has happened; a third handler comes in the middle of it.
+    async fn churn(&mut self, mut chance: Chance, mut enough: impl FnMut() -> bool) -> Written {
+        let (mut written, mut there) = (Written::new(), BTreeSet::new());
+        let mut changes = 0;
+        while changes < CHANGES || !enough() {
+            let name = format!("c{}", chance.below(NAMES));
+            // Most are longer than what is sent in one piece.
+            let text = format!("{changes} {}", "x".repeat(1 << chance.below(17)));
+            let object = (self.make)(&name, &text);
+            let now = if there.insert(name.clone()) {
+                self.api.create(&PostParams::default(), &object).await.unwrap()
+            } else if chance.below(4) > 0 {
+                self.api.replace(&name, &PostParams::default(), &object).await.unwrap()
+            } else {
+                there.remove(&name);
+                self.api.delete(&name, &DeleteParams::default()).await.unwrap();
+                object
+            };
+            if let Some(version) = &now.meta().resource_version {
+                written.insert((name, version.clone()), text);
+            }
+            changes += 1;
+            if changes == CHANGES / 2 {
+                self.listen(ListenerOptions::new(), Duration::ZERO);
+            }
+        }
+        written
+    }
+
+    /// Waits until the copy and what every handler knows equal a fresh list; whatever they were told was written.
+    async fn agrees(self, written: &Written) -> InformerStatus {
+        caught_up(&self.informer, &self.api).await;
+        for (number, (heard, log)) in self.handlers.iter().enumerate() {
+            assert_eq!(heard.all_of(&self.informer).await, Vec::<String>::new(), "handler {number}");
+            let states = log.lock();
+            for state in states.iter() {
+                let key = (state.name().to_owned(), state.resource_version().to_owned());
+                assert_eq!(written.get(&key).map(String::as_str), Some((self.text)(state)), "{key:?}");
+            }
+        }
+        until(&self.informer, "the trouble is over", |status| status.trouble.is_none()).await;
+        let status = self.informer.status();
+        self.informer.shutdown().await;
+        status
+    }
+}
+
+/// Notices silence soon, and tries everything again soon.
+fn impatient() -> Config {
+    let mut config = quick();
+    config.silence = Duration::from_secs(1);
+    config.initial_silence = Duration::from_secs(1);
+    config.list_silence = Duration::from_secs(1);
+    config.fallback_for = Duration::from_secs(2);
+    config
+}
+
+/// Freezes and cuts at random moments, for ever; counts the cuts.
+async fn weather(proxy: &Proxy, mut chance: Chance, cuts: &Mutex<u64>) {
+    let cut = || {
+        *cuts.lock() += 1;
+        proxy.cut();
+    };
+    loop {
+        tokio::time::sleep(chance.time(20, 300)).await;
+        match chance.below(8) {
+            0..4 => cut(),
+            4..7 => {
+                proxy.freeze();
+                tokio::time::sleep(chance.time(5, 200)).await;
+                if chance.below(3) == 0 {
+                    cut();
+                }
+                proxy.thaw();
+            }
+            _ => proxy.forget_open(),
+        }
+    }
+}
+
+async fn trial(server: &'static RealServer, seed: u64) {
+    let name = format!("luck-{seed}");
+    let admin = server.client().await.unwrap();
+    let proxy = Proxy::start(server.address()).await.unwrap();
+    let client = server.client_at(&proxy.url()).await.unwrap();
+    let configs = namespace(&admin, &name).await;
+    let kind = widget(GROUP, "v1");
+    let widgets: Api<DynamicObject> = Api::namespaced_with(admin, &name, &kind);
+
+    proxy.tempt(seed);
+    // As a type, in protobuf.
+    let mut typed = Side::<ConfigMap>::follow(
+        configs,
+        KubeSource::namespaced(client.clone(), &name, &()),
+        |name, text| config_map(name, text, &[]),
+        |config| config.data.as_ref().unwrap()["value"].as_str(),
+    );
+    // Without a type, in JSON.
+    let mut untyped = Side::<DynamicObject>::follow(
+        widgets,
+        KubeSource::namespaced(client, &name, &kind),
+        |name, text| DynamicObject::new(name, &widget(GROUP, "v1")).data(json!({ "spec": { "text": text } })),
+        |widget| widget.data["spec"]["text"].as_str().unwrap(),
+    );
+    let cuts = Mutex::new(0);
+    let enough = || {
+        let struck = proxy.struck();
+        *cuts.lock() + struck.cut + struck.reset >= CUTS
+    };
+    let churn = async {
+        tokio::join!(
+            typed.churn(Chance::new(seed), enough),
+            untyped.churn(Chance::new(seed + 1_000_000), enough)
+        )
+    };
+    let (configs, widgets) = tokio::select! {
+        biased;
+        () = weather(&proxy, Chance::new(seed + 2_000_000), &cuts) => unreachable!("it has no end"),
+        written = tokio::time::timeout(PATIENCE, churn) => written.expect("enough happens"),
+    };
+    proxy.calm();
+    proxy.thaw();
+    let (typed, untyped) = (typed.agrees(&configs).await, untyped.agrees(&widgets).await);
+    eprintln!(
+        "seed {seed}: {} {:?} connections {} written {} {}",
+        cuts.lock(),
+        proxy.struck(),
+        proxy.connections(),
+        configs.len(),
+        widgets.len()
+    );
+    for status in [&typed, &untyped] {
+        eprintln!(
+            "lists {} relists {:?} restarts {:?} errors {}",
+            status.lists, status.relists, status.restarts, status.errors
+        );
+    }
+}
+
+/// A number from the environment.
+fn number(variable: &str, otherwise: u64) -> u64 {
+    std::env::var(variable)
+        .map_or(otherwise, |text| text.parse().unwrap_or_else(|_| panic!("{variable}={text} is no number")))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_that_are_cut_and_frozen_at_random_lose_and_repeat_nothing() {
+    if skip() {
+        return;
+    }
+    let server = shared().await;
+    let admin = server.client().await.unwrap();
+    install(&admin, GROUP, &["v1"]).await;
+    let kind = widget(GROUP, "v1");
+    let probe = DynamicObject::new("probe", &kind);
+    definitions::create(&Api::default_namespaced_with(admin, &kind), &probe).await;
+    let first = number("KUBE_INFORMER_E2E_SEED", FIRST);
+    let seeds = first..first + number("KUBE_INFORMER_E2E_SEEDS", SEEDS);
+    let trials =
+        stream::iter(seeds).map(|seed| async move { (seed, tokio::spawn(trial(server, seed)).await) });
+    let failed: Vec<u64> = trials
+        .buffer_unordered(AT_ONCE)
+        .filter_map(async |(seed, end)| end.is_err().then_some(seed))
+        .collect()
+        .await;
+    assert!(
+        failed.is_empty(),
+        "failed with the seeds {failed:?}, see above; KUBE_INFORMER_E2E_SEED={} KUBE_INFORMER_E2E_SEEDS=1 repeats it",
+        failed[0]
+    );
+}
