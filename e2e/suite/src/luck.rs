@@ -41,7 +41,7 @@ impl Chance {
     }
 }
 
-/// What has happened to connections by bad luck, so far.
+/// What has happened to connections so far: by bad luck, or because they were cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Struck {
@@ -53,6 +53,13 @@ pub struct Struck {
     pub held_up: u64,
     /// Left open, with one direction silent for ever.
     pub forgotten: u64,
+}
+
+impl Struck {
+    /// How many connections were ended.
+    pub fn ended(&self) -> u64 {
+        self.cut + self.reset
+    }
 }
 
 /// The same, while it is counted.
@@ -75,7 +82,7 @@ impl Tally {
         }
     }
 
-    fn count(&self, blow: Blow) {
+    pub(crate) fn count(&self, blow: Blow) {
         let count = match blow {
             Blow::Cut => &self.cut,
             Blow::Reset => &self.reset,

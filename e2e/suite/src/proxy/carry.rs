@@ -54,7 +54,7 @@ async fn carry(client: TcpStream, mut flow: watch::Receiver<Flow>, connection: u
     tokio::select! {
         biased;
         // An error says that the proxy was dropped.
-        _ = until.wait_for(|flow| connection < flow.cut_before) => {}
+        _ = until.wait_for(|flow| connection < flow.cut_before) => tally.count(Blow::Cut),
         // However it ended, it has ended, and both sides see it.
         _ = both => {}
     }

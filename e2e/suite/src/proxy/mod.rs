@@ -113,7 +113,7 @@ impl Proxy {
         self.flow.send_modify(|flow| flow.luck = None);
     }
 
-    /// What bad luck has done so far.
+    /// What has been done to connections so far: by bad luck, or because they were [cut](Self::cut).
     pub fn struck(&self) -> Struck {
         self.tally.now()
     }

@@ -77,6 +77,7 @@ async fn cut_connections_end_and_new_ones_go_to_the_new_target() {
     proxy.cut();
     assert_eq!(hear(&mut old).await, "");
     assert_eq!(hear(&mut connect(&proxy).await).await, "b");
+    assert_eq!(proxy.struck().ended(), 1);
 }
 
 #[tokio::test]
