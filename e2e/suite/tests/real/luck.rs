@@ -15,7 +15,6 @@ use kube_client::api::{Api, DeleteParams, DynamicObject, PostParams};
 use kube_informer::SharedInformer;
 use kube_informer::fanout::{Event, ListenerOptions};
 use kube_informer::informer::InformerStatus;
-use kube_informer::object::Object;
 use kube_informer::reflector::Config;
 use kube_informer::source::KubeSource;
 use kube_informer_e2e::{Chance, Proxy, RealServer, skip};
@@ -24,6 +23,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
+use crate::complete::{Change, Noted, Notes, amiss};
 use crate::definitions::{self, install, widget};
 use crate::heard::{Heard, listen_with};
 use crate::{PATIENCE, caught_up, config_map, namespace, quick, shared, until};
@@ -45,8 +45,12 @@ const HIGH_WATER: usize = 16;
 
 const GROUP: &str = "luck.example.com";
 
-/// What was written: the text of each object in each version.
-type Written = BTreeMap<(String, String), String>;
+/// What was written: every change of each object, and the text of each version.
+#[derive(Default)]
+struct Written {
+    changes: BTreeMap<String, Vec<Change>>,
+    texts: BTreeMap<u64, String>,
+}
 
 /// Objects of one kind, and who follows them.
 struct Side<K> {
@@ -54,11 +58,19 @@ struct Side<K> {
     make: fn(&str, &str) -> K,
     text: fn(&K) -> &str,
     informer: SharedInformer<K>,
+    notes: Arc<Mutex<Notes>>,
+    /// The first is quick, the second slow, the third late.
     handlers: Vec<(Heard, Log<K>)>,
 }
 
-/// Every state that a handler was told.
-type Log<K> = Arc<Mutex<Vec<Object<K>>>>;
+/// Everything that a handler was told.
+type Log<K> = Arc<Mutex<Vec<Event<K>>>>;
+
+/// Which object, and what became of it.
+fn change<K>(event: &Event<K>) -> (&str, Change) {
+    let version = event.object().resource_version().parse().unwrap();
+    (event.object().name(), (!matches!(event, Event::Deleted(_))).then_some(version))
+}
 
 impl<K> Side<K>
 where
@@ -66,8 +78,10 @@ where
 {
     /// Follows with two handlers: one that is quick, one that is slow.
     fn follow(api: Api<K>, source: KubeSource<K>, make: fn(&str, &str) -> K, text: fn(&K) -> &str) -> Self {
+        let notes = Arc::default();
+        let source = Noted(source, Arc::clone(&notes));
         let informer = SharedInformer::builder(source).config(impatient()).build();
-        let mut side = Self { api, make, text, informer, handlers: Vec::new() };
+        let mut side = Self { api, make, text, informer, notes, handlers: Vec::new() };
         side.listen(ListenerOptions::new(), Duration::ZERO);
         let slow = ListenerOptions::new().blocking().high_water(HIGH_WATER);
         side.listen(slow, Duration::from_millis(40));
@@ -77,11 +91,9 @@ where
 
     fn listen(&mut self, options: ListenerOptions, pause: Duration) {
         let log = Log::default();
-        let states = Arc::clone(&log);
+        let told = Arc::clone(&log);
         let heard = listen_with(&self.informer, options, move |event| {
-            if !matches!(event, Event::Deleted(_)) {
-                states.lock().push(event.object().clone());
-            }
+            told.lock().push(event.clone());
             if !pause.is_zero() {
                 std::thread::park_timeout(pause);
             }
@@ -91,7 +103,7 @@ where
 
     /// Creates, changes and deletes, until enough has happened; a third handler comes in the middle of it.
     async fn churn(&mut self, mut chance: Chance, mut enough: impl FnMut() -> bool) -> Written {
-        let (mut written, mut there) = (Written::new(), BTreeMap::<String, Option<String>>::new());
+        let (mut written, mut there) = (Written::default(), BTreeMap::<String, Option<String>>::new());
         let mut changes = 0;
         while changes < CHANGES || !enough() {
             let name = format!("c{}", chance.below(NAMES));
@@ -101,6 +113,7 @@ where
             let before = there.remove(&name);
             if before.is_some() && chance.below(4) == 0 {
                 self.api.delete(&name, &DeleteParams::default()).await.unwrap();
+                written.changes.entry(name).or_default().push(None);
             } else {
                 let now = match before {
                     Some(version) => {
@@ -110,7 +123,9 @@ where
                     None => self.api.create(&PostParams::default(), &object).await.unwrap(),
                 };
                 let version = now.meta().resource_version.clone();
-                written.insert((name.clone(), version.clone().unwrap()), text);
+                let number = version.as_ref().unwrap().parse().unwrap();
+                written.texts.insert(number, text);
+                written.changes.entry(name.clone()).or_default().push(Some(number));
                 there.insert(name, version);
             }
             changes += 1;
@@ -121,21 +136,49 @@ where
         written
     }
 
-    /// Waits until the copy and what every handler knows equal a fresh list; whatever they were told was written.
+    /// Waits until the copy and what every handler knows equal a fresh list; and all that handlers were told fits.
     async fn agrees(self, written: &Written) -> InformerStatus {
         caught_up(&self.informer, &self.api).await;
         for (number, (heard, log)) in self.handlers.iter().enumerate() {
             assert_eq!(heard.all_of(&self.informer).await, Vec::<String>::new(), "handler {number}");
-            let states = log.lock();
-            for state in states.iter() {
-                let key = (state.name().to_owned(), state.resource_version().to_owned());
-                assert_eq!(written.get(&key).map(String::as_str), Some((self.text)(state)), "{key:?}");
+            for event in log.lock().iter() {
+                if let (name, Some(version)) = change(event) {
+                    let text = written.texts.get(&version).map(String::as_str);
+                    assert_eq!(
+                        text,
+                        Some((self.text)(event.object())),
+                        "handler {number}: {name} at {version}"
+                    );
+                }
             }
         }
+        self.told_everything(written);
         until(&self.informer, "the trouble is over", |status| status.trouble.is_none()).await;
         let status = self.informer.status();
         self.informer.shutdown().await;
         status
+    }
+
+    /// The first handler missed nothing but what lists passed over, and the late one nothing that the first was told
+    /// after it came.
+    fn told_everything(&self, written: &Written) {
+        let logs: Vec<_> = self.handlers.iter().map(|(_, log)| log.lock()).collect();
+        let [quick, _, late] = logs.as_slice() else { panic!("there are three") };
+        let mut heard = BTreeMap::<&str, Vec<Change>>::new();
+        for (name, change) in quick.iter().map(change) {
+            heard.entry(name).or_default().push(change);
+        }
+        let lists = self.notes.lock();
+        for (name, changes) in &written.changes {
+            let heard = heard.get(name.as_str()).map_or(&[][..], Vec::as_slice);
+            let amiss = amiss(changes, heard, &lists.lists);
+            assert!(amiss.is_empty(), "{name}: {amiss:?}\nlists {:?}", lists.lists);
+        }
+        let is_initial = |event: &&Event<K>| matches!(event, Event::Added { initial: true, .. });
+        let late: Vec<_> = late.iter().skip_while(is_initial).map(change).collect();
+        assert!(!late.is_empty(), "it came in the middle");
+        let same: Vec<_> = quick.iter().skip(quick.len().saturating_sub(late.len())).map(change).collect();
+        assert_eq!(late, same, "the late handler is told what the first is told");
     }
 }
 
@@ -209,7 +252,7 @@ async fn trial(server: &'static RealServer, seed: u64) {
     proxy.calm();
     proxy.thaw();
     let (typed, untyped) = (typed.agrees(&configs).await, untyped.agrees(&widgets).await);
-    let changes = (configs.len(), widgets.len());
+    let changes = (configs.texts.len(), widgets.texts.len());
     eprintln!("seed {seed}: {:?} of {} connections, {changes:?} states", proxy.struck(), proxy.connections());
     for status in [typed, untyped] {
         let resumed: u64 = status.relists.values().chain(status.restarts.values()).sum();

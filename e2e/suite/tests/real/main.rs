@@ -6,6 +6,7 @@
 
 mod access;
 mod caching;
+mod complete;
 mod controllers;
 mod definitions;
 mod encodings;
