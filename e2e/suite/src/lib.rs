@@ -21,7 +21,7 @@ mod proxy;
 mod server;
 mod skip;
 
-pub use compare::{Different, Versions, caught_up, in_store, on_server};
+pub use compare::{Different, Versions, caught_up, in_store, on_server, versions};
 pub use luck::{Chance, Struck};
 pub use proxy::Proxy;
 pub use server::{Options, RealServer, ServerError};

@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use kube_client::Resource;
 use kube_informer::SharedInformer;
-use kube_informer::cache::CacheInformer;
-use kube_informer::fanout::{Event, ListenerOptions};
+use kube_informer::fanout::{Event, Handle};
 use kube_informer_e2e::{Versions, in_store};
 use parking_lot::Mutex;
 
@@ -18,7 +17,13 @@ use crate::PATIENCE;
 pub(crate) struct Heard(Arc<Mutex<BTreeMap<String, u64>>>, Arc<Mutex<Vec<String>>>);
 
 impl Heard {
-    fn hear<K>(&self, event: &Event<K>) {
+    /// A handler of what is heard here.
+    pub(crate) fn handler<K: 'static>(&self) -> impl Handle<K> + use<K> {
+        let told = self.clone();
+        move |event: Event<K>| told.hear(&event)
+    }
+
+    pub(crate) fn hear<K>(&self, event: &Event<K>) {
         let (mut known, key) = (self.0.lock(), event.object().key().to_owned());
         let version: u64 = event.object().resource_version().parse().unwrap();
         let before = match event {
@@ -63,32 +68,7 @@ impl Heard {
 
 /// Adds a handler that checks what it hears.
 pub(crate) fn listen<K: Resource + Send + Sync + 'static>(informer: &SharedInformer<K>) -> Heard {
-    listen_with(informer, ListenerOptions::new(), |_| {})
-}
-
-/// Adds a handler that checks what it hears, and does something else with it.
-pub(crate) fn listen_with<K: Resource + Send + Sync + 'static>(
-    informer: &SharedInformer<K>,
-    options: ListenerOptions,
-    mut also: impl FnMut(&Event<K>) + Send + 'static,
-) -> Heard {
     let heard = Heard::default();
-    let told = heard.clone();
-    let handler = move |event: Event<K>| {
-        told.hear(&event);
-        also(&event);
-    };
-    informer.add_event_handler_with(handler, options).unwrap();
-    heard
-}
-
-/// Adds a handler that checks what it hears of a kind in a cache.
-pub(crate) fn listen_to_cache<K>(informer: &CacheInformer<K>) -> Heard
-where
-    K: Resource + Send + Sync + 'static,
-{
-    let heard = Heard::default();
-    let told = heard.clone();
-    informer.add_event_handler(move |event: Event<K>| told.hear(&event)).unwrap();
+    informer.add_event_handler(heard.handler()).unwrap();
     heard
 }

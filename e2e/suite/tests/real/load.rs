@@ -131,12 +131,19 @@ async fn objects_as_large_as_the_server_takes_arrive_whole() {
         create(&configs, name, &text("a")).await;
     }
     let informer = SharedInformer::new(KubeSource::namespaced(client, "large", &()));
+    let heard = listen(&informer);
     informer.start();
     synced(&informer).await;
     crate::replace(&configs, "two", &text("b")).await;
+    crate::delete(&configs, "three").await;
+    create(&configs, "four", &text("c")).await;
     caught_up(&informer, &configs).await;
-    let two = informer.store().get("large", "two").unwrap();
-    assert_eq!(two.data.as_ref().unwrap()["value"], text("b"));
+    assert_eq!(heard.all_of(&informer).await, Vec::<String>::new());
+    for (name, letter) in [("one", "a"), ("two", "b"), ("four", "c")] {
+        let object = informer.store().get("large", name).unwrap();
+        assert!(object.data.as_ref().unwrap()["value"] == text(letter), "{name}");
+    }
+    assert_eq!(informer.store().list().len(), 3);
     informer.shutdown().await;
 }
 
@@ -166,13 +173,13 @@ async fn a_namespace_that_is_deleted_takes_its_objects_with_it() {
 }
 
 /// A ConfigMap whose `value` must be a number.
-#[derive(Debug, serde::Deserialize)]
+#[derive(Clone, Debug, serde::Deserialize)]
 struct Strict {
     metadata: ObjectMeta,
     data: Numbers,
 }
 
-#[derive(Debug, serde::Deserialize)]
+#[derive(Clone, Debug, serde::Deserialize)]
 struct Numbers {
     #[serde(deserialize_with = "number")]
     value: u32,
@@ -221,7 +228,8 @@ async fn an_object_that_no_longer_decodes_is_named_and_comes_back() {
     let configs = namespace(&client, "strict").await;
     create(&configs, "good", "1").await;
     create(&configs, "bad", "none").await;
-    let informer = SharedInformer::new(KubeSource::<Strict>::namespaced(client, "strict", &()));
+    let informer = SharedInformer::new(KubeSource::<Strict>::namespaced(client.clone(), "strict", &()));
+    let heard = listen(&informer);
     informer.start();
     synced(&informer).await;
     let value = |name: &str| informer.store().get("strict", name).map(|object| object.data.value);
@@ -235,5 +243,7 @@ async fn an_object_that_no_longer_decodes_is_named_and_comes_back() {
     }
     until(&informer, "both are back", |status| status.quarantined.is_empty()).await;
     assert_eq!((value("good"), value("bad")), (Some(7), Some(7)));
+    caught_up(&informer, &Api::<Strict>::namespaced(client, "strict")).await;
+    assert_eq!(heard.all_of(&informer).await, Vec::<String>::new());
     informer.shutdown().await;
 }

@@ -25,7 +25,7 @@ use serde_json::json;
 
 use crate::complete::{Change, Noted, Notes, amiss};
 use crate::definitions::{self, install, widget};
-use crate::heard::{Heard, listen_with};
+use crate::heard::Heard;
 use crate::{PATIENCE, caught_up, config_map, namespace, quick, shared, until};
 
 /// How many seeds are tried if nobody says otherwise, from which one on, and how many at the same time.
@@ -90,14 +90,16 @@ where
     }
 
     fn listen(&mut self, options: ListenerOptions, pause: Duration) {
-        let log = Log::default();
-        let told = Arc::clone(&log);
-        let heard = listen_with(&self.informer, options, move |event| {
-            told.lock().push(event.clone());
+        let (heard, log) = (Heard::default(), Log::default());
+        let (known, told) = (heard.clone(), Arc::clone(&log));
+        let handler = move |event: Event<K>| {
+            known.hear(&event);
+            told.lock().push(event);
             if !pause.is_zero() {
                 std::thread::park_timeout(pause);
             }
-        });
+        };
+        self.informer.add_event_handler_with(handler, options).unwrap();
         self.handlers.push((heard, log));
     }
 
@@ -191,6 +193,7 @@ fn impatient() -> Config {
     config.initial_silence = Duration::from_secs(1);
     config.list_silence = Duration::from_secs(1);
     config.fallback_for = Duration::from_secs(2);
+    config.short_watch = Duration::from_millis(150);
     config
 }
 
@@ -213,7 +216,8 @@ async fn weather(proxy: &Proxy, mut chance: Chance) {
     }
 }
 
-async fn trial(server: &'static RealServer, seed: u64) {
+/// One seed; returns what happened, in a line.
+async fn trial(server: &'static RealServer, seed: u64) -> String {
     let name = format!("luck-{seed}");
     let admin = server.client().await.unwrap();
     let proxy = Proxy::start(server.address()).await.unwrap();
@@ -252,12 +256,12 @@ async fn trial(server: &'static RealServer, seed: u64) {
     proxy.calm();
     proxy.thaw();
     let (typed, untyped) = (typed.agrees(&configs).await, untyped.agrees(&widgets).await);
-    let changes = (configs.texts.len(), widgets.texts.len());
-    eprintln!("seed {seed}: {:?} of {} connections, {changes:?} states", proxy.struck(), proxy.connections());
     for status in [typed, untyped] {
         let resumed: u64 = status.relists.values().chain(status.restarts.values()).sum();
         assert!(resumed > 2 && status.errors > 2, "it felt little of it: {status:?}");
     }
+    let states = configs.texts.len() + widgets.texts.len();
+    format!("seed {seed}: {states} states, {} connections, {:?}", proxy.connections(), proxy.struck())
 }
 
 /// A number from the environment.
@@ -281,11 +285,14 @@ async fn connections_that_are_cut_and_frozen_at_random_lose_and_repeat_nothing()
     let seeds = first..first + number("KUBE_INFORMER_E2E_SEEDS", SEEDS);
     let trials =
         stream::iter(seeds).map(|seed| async move { (seed, tokio::spawn(trial(server, seed)).await) });
-    let failed: Vec<u64> = trials
-        .buffer_unordered(AT_ONCE)
-        .filter_map(async |(seed, end)| end.is_err().then_some(seed))
-        .collect()
-        .await;
+    let mut trials = trials.buffer_unordered(AT_ONCE);
+    let mut failed = Vec::new();
+    while let Some((seed, end)) = trials.next().await {
+        match end {
+            Ok(line) => println!("{line}"),
+            Err(_) => failed.push(seed),
+        }
+    }
     assert!(
         failed.is_empty(),
         "failed with the seeds {failed:?}, see above; KUBE_INFORMER_E2E_SEED={} KUBE_INFORMER_E2E_SEEDS=1 repeats it",
