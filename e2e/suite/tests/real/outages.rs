@@ -140,6 +140,13 @@ async fn a_server_without_a_watch_cache_answers_410_after_compaction_and_is_list
     let proxy = Proxy::start(server.address()).await.unwrap();
     let (informer, seen) = through(&proxy, &server).await;
     synced(&informer).await;
+    for value in ["2", "3", "4"] {
+        replace(&configs, "stays", value).await;
+    }
+    server.compact().await.unwrap();
+    replace(&configs, "stays", "5").await;
+    seen.agrees(&informer, &configs).await;
+    assert_eq!(informer.status().lists, 1, "a watch that is open is not ended by it");
     proxy.freeze();
     proxy.cut();
     change(&configs).await;
@@ -208,5 +215,26 @@ async fn an_informer_moves_to_another_server_of_the_same_cluster() {
     seen.agrees(&informer, &configs).await;
     assert!(!expired(&seen), "the first has the whole history: {:?}", seen.errors.lock());
     assert_eq!(informer.status().lists, 1, "{:?}", seen.errors.lock());
+    informer.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_object_that_the_server_itself_cannot_read_is_trouble_that_ends() {
+    if skip() {
+        return;
+    }
+    let (server, configs) = own(Options::new()).await;
+    let (informer, seen) = follow(server.client().await.unwrap(), "default", quick());
+    synced(&informer).await;
+    let key = "/registry/configmaps/default/changes";
+    let stored = server.stored(key).await.unwrap();
+    server.store(key, b"nobody can read this").await.unwrap();
+    // One that cannot be read is enough: after a while the server answers nobody who asks for the kind.
+    until(&informer, "the server has nothing to say", |status| trouble(status) == Some(429)).await;
+    assert_eq!(informer.store().list().len(), 3, "the copy is kept meanwhile");
+    server.store(key, &stored).await.unwrap();
+    until(&informer, "the trouble is over", |status| status.trouble.is_none()).await;
+    change(&configs).await;
+    seen.agrees(&informer, &configs).await;
     informer.shutdown().await;
 }
