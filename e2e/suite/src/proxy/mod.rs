@@ -61,7 +61,12 @@ impl Proxy {
         Ok(Self { address, flow, connections, tally })
     }
 
-    /// `https://127.0.0.1:PORT`, for clients.
+    /// `127.0.0.1:PORT`, for clients.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// `https://127.0.0.1:PORT`, for clients of a server that speaks TLS.
     pub fn url(&self) -> String {
         format!("https://{}", self.address)
     }

@@ -9,12 +9,18 @@ use kube_client::api::{Api, ApiResource, DynamicObject, PostParams};
 use kube_core::params::{DeleteParams, Patch, PatchParams};
 use kube_core::{PartialObjectMeta, Resource};
 use kube_informer::cache::{Cache, CacheOptions, Query};
-use kube_informer_e2e::{on_server, skip, versions};
+use kube_informer_e2e::{on_server, versions};
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use crate::heard::Heard;
-use crate::{PATIENCE, config_map, namespace, quick, shared};
+use crate::servers::{Which, on_both_servers};
+use crate::{PATIENCE, config_map, namespace, quick};
+
+on_both_servers! {
+    every_type_sees_the_same_object_through_one_watch,
+    what_was_written_is_read_though_it_may_not_have_arrived,
+}
 
 /// Waits until what a cache has of a kind in a namespace equals a fresh list, and those who listen have heard of all of it,
 /// in an order that makes sense.
@@ -37,12 +43,9 @@ where
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn every_type_sees_the_same_object_through_one_watch() {
-    if skip() {
-        return;
-    }
-    let client = shared().await.client().await.unwrap();
+async fn every_type_sees_the_same_object_through_one_watch(which: Which) {
+    let server = which.shared().await;
+    let client = server.client().await;
     namespace(&client, "views").await;
     let web: Deployment = serde_json::from_value(json!({
         "metadata": {"name": "web", "labels": {"app": "web"}, "annotations": {"a": "b"}},
@@ -102,12 +105,9 @@ async fn every_type_sees_the_same_object_through_one_watch() {
     cache.shutdown().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn what_was_written_is_read_though_it_may_not_have_arrived() {
-    if skip() {
-        return;
-    }
-    let client = shared().await.client().await.unwrap();
+async fn what_was_written_is_read_though_it_may_not_have_arrived(which: Which) {
+    let server = which.shared().await;
+    let client = server.client().await;
     namespace(&client, "own-writes").await;
     let api: Api<ConfigMap> = Api::namespaced(client.clone(), "own-writes");
     let cache = Cache::with(client, CacheOptions::new().namespaces(["own-writes"]).config(quick())).unwrap();

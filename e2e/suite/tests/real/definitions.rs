@@ -6,11 +6,16 @@ use kube_client::api::{Api, ApiResource, DeleteParams, DynamicObject, PostParams
 use kube_core::GroupVersionKind;
 use kube_informer::SharedInformer;
 use kube_informer::source::KubeSource;
-use kube_informer_e2e::{in_store, on_server, skip};
+use kube_informer_e2e::{in_store, on_server};
 use serde_json::json;
 
 use crate::heard::listen;
-use crate::{PATIENCE, quick, shared, synced, trouble, until};
+use crate::servers::{Which, on_both_servers};
+use crate::{PATIENCE, quick, synced, trouble, until};
+
+on_both_servers! {
+    a_definition_that_is_deleted_and_installed_again_with_another_version_is_followed_again,
+}
 
 const GROUP: &str = "e2e.example.com";
 
@@ -78,12 +83,11 @@ fn of_size(kind: &ApiResource, size: u32) -> DynamicObject {
     DynamicObject::new("w", kind).data(json!({ "spec": { "size": size } }))
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_definition_that_is_deleted_and_installed_again_with_another_version_is_followed_again() {
-    if skip() {
-        return;
-    }
-    let client = shared().await.client().await.unwrap();
+async fn a_definition_that_is_deleted_and_installed_again_with_another_version_is_followed_again(
+    which: Which,
+) {
+    let server = which.shared().await;
+    let client = server.client().await;
     let kind = widget(GROUP, "v1");
     let widgets: Api<DynamicObject> = Api::default_namespaced_with(client.clone(), &kind);
     let source = KubeSource::<DynamicObject>::all(client.clone(), &kind);

@@ -12,9 +12,15 @@ use kube_informer::{SharedInformer, SharedInformerFactory};
 use kube_informer_e2e::{Options, in_store, on_server, skip, versions};
 
 use crate::heard::{Heard, listen};
+use crate::servers::{Which, on_both_servers};
 use crate::{
     PATIENCE, caught_up, config_map, create, delete, namespace, quick, replace, shared, start, synced,
 };
+
+on_both_servers! {
+    a_copy_syncs_and_a_listener_hears_every_change_in_order,
+    a_copy_may_be_of_one_namespace_and_one_selector,
+}
 
 /// What a listener hears next, in words.
 async fn hear(events: &mut (impl StreamExt<Item = Event<ConfigMap>> + Unpin)) -> String {
@@ -31,12 +37,9 @@ async fn hear(events: &mut (impl StreamExt<Item = Event<ConfigMap>> + Unpin)) ->
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_copy_syncs_and_a_listener_hears_every_change_in_order() {
-    if skip() {
-        return;
-    }
-    let client = shared().await.client().await.unwrap();
+async fn a_copy_syncs_and_a_listener_hears_every_change_in_order(which: Which) {
+    let server = which.shared().await;
+    let client = server.client().await;
     let configs = namespace(&client, "every-change").await;
     create(&configs, "old", "1").await;
     let informer = SharedInformer::new(KubeSource::<ConfigMap>::namespaced(client, "every-change", &()));
@@ -57,12 +60,9 @@ async fn a_copy_syncs_and_a_listener_hears_every_change_in_order() {
     informer.shutdown().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_copy_may_be_of_one_namespace_and_one_selector() {
-    if skip() {
-        return;
-    }
-    let client = shared().await.client().await.unwrap();
+async fn a_copy_may_be_of_one_namespace_and_one_selector(which: Which) {
+    let server = which.shared().await;
+    let client = server.client().await;
     let configs = namespace(&client, "selected").await;
     let others = namespace(&client, "not-selected").await;
     let (web, db) = ([("app", "web")], [("app", "db")]);

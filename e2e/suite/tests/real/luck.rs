@@ -17,7 +17,7 @@ use kube_informer::fanout::{Event, ListenerOptions};
 use kube_informer::informer::InformerStatus;
 use kube_informer::reflector::Config;
 use kube_informer::source::KubeSource;
-use kube_informer_e2e::{Chance, Proxy, RealServer, skip};
+use kube_informer_e2e::{Chance, Proxy};
 use parking_lot::Mutex;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -26,7 +26,12 @@ use serde_json::json;
 use crate::complete::{Change, Noted, Notes, amiss};
 use crate::definitions::{self, install, widget};
 use crate::heard::Heard;
-use crate::{PATIENCE, caught_up, config_map, namespace, quick, shared, until};
+use crate::servers::{Server, Which, client, on_both_servers};
+use crate::{PATIENCE, caught_up, config_map, namespace, quick, until};
+
+on_both_servers! {
+    connections_that_are_cut_and_frozen_at_random_lose_and_repeat_nothing,
+}
 
 /// How many seeds are tried if nobody says otherwise, from which one on, and how many at the same time.
 const SEEDS: u64 = 3;
@@ -217,11 +222,11 @@ async fn weather(proxy: &Proxy, mut chance: Chance) {
 }
 
 /// One seed; returns what happened, in a line.
-async fn trial(server: &'static RealServer, seed: u64) -> String {
+async fn trial(server: Arc<Server>, seed: u64) -> String {
     let name = format!("luck-{seed}");
-    let admin = server.client().await.unwrap();
-    let proxy = Proxy::start(server.address()).await.unwrap();
-    let client = server.client_at(&proxy.url()).await.unwrap();
+    let admin = server.client().await;
+    let (proxy, config) = server.proxy().await;
+    let client = client(config);
     let configs = namespace(&admin, &name).await;
     let kind = widget(GROUP, "v1");
     let widgets: Api<DynamicObject> = Api::namespaced_with(admin, &name, &kind);
@@ -270,26 +275,25 @@ fn number(variable: &str, otherwise: u64) -> u64 {
         .map_or(otherwise, |text| text.parse().unwrap_or_else(|_| panic!("{variable}={text} is no number")))
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn connections_that_are_cut_and_frozen_at_random_lose_and_repeat_nothing() {
-    if skip() {
-        return;
-    }
-    let server = shared().await;
-    let admin = server.client().await.unwrap();
+#[expect(clippy::print_stdout, reason = "for those who count")]
+async fn connections_that_are_cut_and_frozen_at_random_lose_and_repeat_nothing(which: Which) {
+    let server = Arc::new(which.shared().await);
+    let admin = server.client().await;
     install(&admin, GROUP, &["v1"]).await;
     let kind = widget(GROUP, "v1");
     let probe = DynamicObject::new("probe", &kind);
     definitions::create(&Api::default_namespaced_with(admin, &kind), &probe).await;
     let first = number("KUBE_INFORMER_E2E_SEED", FIRST);
     let seeds = first..first + number("KUBE_INFORMER_E2E_SEEDS", SEEDS);
-    let trials =
-        stream::iter(seeds).map(|seed| async move { (seed, tokio::spawn(trial(server, seed)).await) });
+    let trials = stream::iter(seeds).map(|seed| {
+        let trial = tokio::spawn(trial(Arc::clone(&server), seed));
+        async move { (seed, trial.await) }
+    });
     let mut trials = trials.buffer_unordered(AT_ONCE);
     let mut failed = Vec::new();
     while let Some((seed, end)) = trials.next().await {
         match end {
-            Ok(line) => println!("{line}"),
+            Ok(line) => println!("{which:?} server, {line}"),
             Err(_) => failed.push(seed),
         }
     }

@@ -18,6 +18,7 @@ mod luck;
 mod negotiation;
 mod outages;
 mod overload;
+mod servers;
 mod tokens;
 
 use std::collections::BTreeMap;

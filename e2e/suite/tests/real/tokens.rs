@@ -101,7 +101,7 @@ fn text(bytes: &[u8]) -> String {
 
 fn bytes(text: &str) -> Vec<u8> {
     let mut text = text.replace('-', "+").replace('_', "/");
-    while text.len() % 4 > 0 {
+    while !text.len().is_multiple_of(4) {
         text.push('=');
     }
     serde_json::from_value::<ByteString>(text.into()).unwrap().0
