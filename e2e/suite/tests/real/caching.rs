@@ -67,6 +67,9 @@ async fn every_type_sees_the_same_object_through_one_watch(which: Which) {
     .unwrap();
     let deployments: Api<Deployment> = Api::namespaced(client.clone(), "views");
     deployments.create(&PostParams::default(), &web).await.unwrap();
+    // The embedded server does not write an empty one, as Go does.
+    let status = Patch::Merge(json!({"status": {"observedGeneration": 1}}));
+    deployments.patch_status("web", &PatchParams::default(), &status).await.unwrap();
     let cache =
         Cache::with(client.clone(), CacheOptions::new().namespaces(["views"]).config(quick())).unwrap();
     cache.start().unwrap();
