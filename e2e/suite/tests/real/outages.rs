@@ -156,6 +156,8 @@ async fn a_server_without_a_watch_cache_answers_410_after_compaction_and_is_list
     for value in ["2", "3", "4"] {
         replace(&configs, "stays", value).await;
     }
+    // What was not sent yet may be lost with it.
+    seen.agrees(&informer, &configs).await;
     server.compact().await;
     replace(&configs, "stays", "5").await;
     seen.agrees(&informer, &configs).await;
