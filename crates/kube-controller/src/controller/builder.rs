@@ -19,8 +19,8 @@ use super::figures::Figures;
 use super::shared::{FailureHook, Shared, Sources};
 use super::source::EventFilter;
 use super::{
-    BuildError, Controller, ControllerError, ControllerPhase, Enqueuer, Failure, Owner, Owners, Reconciler,
-    RequestKey, Running, Source, Unfinished, Watch,
+    BuildError, Controller, ControllerError, ControllerPhase, Enqueuer, Failure, IntoWatch, Owner, Owners,
+    Reconciler, RequestKey, Running, Source, Unfinished,
 };
 use crate::metrics::Metrics;
 use crate::workqueue::{RateLimiter, Rules, WorkQueue, WorkQueueBuilder};
@@ -61,37 +61,28 @@ struct Owned<R: RequestKey> {
 
 impl ControllerBuilder<ObjectName> {
     /// The kind that the controller is for: requests are the names of its objects.
-    pub fn for_<K>(self, watch: impl Into<Watch<K>>) -> Self
+    pub fn for_<W>(self, watch: W) -> Self
     where
-        K: Resource<DynamicType = (), Scope: 'static> + Send + Sync + 'static,
+        W: IntoWatch<Kind: Resource<DynamicType = (), Scope: 'static>>,
     {
-        self.for_kind(watch, Owner::of::<K>())
+        self.for_kind(watch, Owner::of::<W::Kind>())
     }
 
     /// The kind that the controller is for, where the type alone does not say which it is.
-    pub fn for_kind<K>(mut self, watch: impl Into<Watch<K>>, kind: Owner) -> Self
-    where
-        K: Resource + Send + Sync + 'static,
-    {
+    pub fn for_kind(mut self, watch: impl IntoWatch, kind: Owner) -> Self {
         self.owner = Some(kind);
         self.for_kinds += 1;
         self.source(Source::objects(watch))
     }
 
     /// A kind whose objects are controlled by those that the controller is for: requests are the names of the owners.
-    pub fn owns<K>(self, watch: impl Into<Watch<K>>) -> Self
-    where
-        K: Resource + Send + Sync + 'static,
-    {
+    pub fn owns(self, watch: impl IntoWatch) -> Self {
         self.owns_by(watch, Owners::Controller)
     }
 
     /// A kind whose objects are owned by those that the controller is for, in one of several ways.
-    pub fn owns_by<K>(mut self, watch: impl Into<Watch<K>>, which: Owners) -> Self
-    where
-        K: Resource + Send + Sync + 'static,
-    {
-        let watch: Watch<K> = watch.into();
+    pub fn owns_by(mut self, watch: impl IntoWatch, which: Owners) -> Self {
+        let watch = watch.into_watch();
         let name = watch.informer.resource();
         let source = Box::new(move |owner| Source::owners(watch, owner, which));
         self.owned.push(Owned { name, source });
@@ -125,27 +116,20 @@ impl<R: RequestKey> ControllerBuilder<R> {
 
     /// Another kind, and what requests its objects stand for. Of a change the function is asked for both sides; the same
     /// request is added once.
-    pub fn watches<K, I>(
-        self,
-        watch: impl Into<Watch<K>>,
-        map: impl Fn(&Object<K>) -> I + Send + Sync + 'static,
-    ) -> Self
+    pub fn watches<W, I>(self, watch: W, map: impl Fn(&Object<W::Kind>) -> I + Send + Sync + 'static) -> Self
     where
-        K: Resource + Send + Sync + 'static,
+        W: IntoWatch,
         I: IntoIterator<Item = R>,
     {
         self.source(Source::mapped(watch, map))
     }
 
     /// Another kind, and a function that adds requests itself: with delays, with priorities, or not at all.
-    pub fn handles<K>(
+    pub fn handles<W: IntoWatch>(
         self,
-        watch: impl Into<Watch<K>>,
-        handle: impl Fn(&Event<K>, &Enqueuer<R>) + Send + Sync + 'static,
-    ) -> Self
-    where
-        K: Resource + Send + Sync + 'static,
-    {
+        watch: W,
+        handle: impl Fn(&Event<W::Kind>, &Enqueuer<R>) + Send + Sync + 'static,
+    ) -> Self {
         self.source(Source::handled(watch, handle))
     }
 

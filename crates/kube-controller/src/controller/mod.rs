@@ -86,7 +86,7 @@ pub use source::Source;
 pub use status::{
     ControllerHandle, ControllerPhase, ControllerStatus, LastFailure, SourceStatus, Unfinished,
 };
-pub use watch::Watch;
+pub use watch::{IntoWatch, Watch};
 use worker::panic_message;
 
 use std::fmt;

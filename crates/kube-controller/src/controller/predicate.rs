@@ -45,15 +45,13 @@ impl<K: 'static> Predicate<K> {
 
     /// What both accept.
     #[must_use]
-    pub fn and(self, other: impl Into<Self>) -> Self {
-        let other = other.into();
+    pub fn and(self, other: Self) -> Self {
         Self::new(move |event| self.accepts(event) && other.accepts(event))
     }
 
     /// What one of them accepts, or both.
     #[must_use]
-    pub fn or(self, other: impl Into<Self>) -> Self {
-        let other = other.into();
+    pub fn or(self, other: Self) -> Self {
         Self::new(move |event| self.accepts(event) || other.accepts(event))
     }
 }
@@ -117,7 +115,7 @@ type OnAdd<K> = Box<dyn Fn(&Object<K>, bool) -> bool + Send + Sync>;
 type OnUpdate<K> = Box<dyn Fn(&Object<K>, &Object<K>) -> bool + Send + Sync>;
 type OnDelete<K> = Box<dyn Fn(&Deleted<K>) -> bool + Send + Sync>;
 
-/// A predicate made of closures, one for each sort of event. What has none matters.
+/// A predicate made of closures, one for each sort of event. What has none matters. `into()` makes it a [`Predicate`].
 #[must_use = "a predicate does nothing until it is given to a watch"]
 pub struct PredicateFuncs<K> {
     add: Option<OnAdd<K>>,

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::func::{FuncSource, Running};
 use super::watch::{Informer, Listening};
-use super::{Enqueuer, Owner, Owners, RequestKey, Watch};
+use super::{Enqueuer, IntoWatch, Owner, Owners, RequestKey, Watch};
 
 /// Where requests come from. The methods of a [builder](super::ControllerBuilder) make them; by hand they are
 /// made for [`ControllerHandle::add_source`](super::ControllerHandle::add_source).
@@ -27,29 +27,22 @@ pub struct Source<R: RequestKey> {
 
 impl Source<ObjectName> {
     /// The objects of a kind themselves.
-    pub fn objects<K: Resource + Send + Sync + 'static>(watch: impl Into<Watch<K>>) -> Self {
-        Self::mapped(watch, |object: &Object<K>| [ObjectName::new(object.namespace(), object.name())])
+    pub fn objects(watch: impl IntoWatch) -> Self {
+        Self::mapped(watch, |object| [ObjectName::new(object.namespace(), object.name())])
     }
 
     /// The owners of the objects of a kind: of those that an object had, and of those that it has.
-    pub fn owners<K: Resource + Send + Sync + 'static>(
-        watch: impl Into<Watch<K>>,
-        owner: Owner,
-        which: Owners,
-    ) -> Self {
-        Self::mapped(watch, move |object: &Object<K>| owner.find(object.meta(), which))
+    pub fn owners(watch: impl IntoWatch, owner: Owner, which: Owners) -> Self {
+        Self::mapped(watch, move |object| owner.find(object.meta(), which))
     }
 }
 
 impl<R: RequestKey> Source<R> {
     /// What a function makes of the objects of a kind. Of an update it is asked for both sides; the same request is
     /// added once.
-    pub fn mapped<K, I>(
-        watch: impl Into<Watch<K>>,
-        map: impl Fn(&Object<K>) -> I + Send + Sync + 'static,
-    ) -> Self
+    pub fn mapped<W, I>(watch: W, map: impl Fn(&Object<W::Kind>) -> I + Send + Sync + 'static) -> Self
     where
-        K: Resource + Send + Sync + 'static,
+        W: IntoWatch,
         I: IntoIterator<Item = R>,
     {
         Self::handled(watch, move |event, queue| {
@@ -70,11 +63,11 @@ impl<R: RequestKey> Source<R> {
     }
 
     /// What a function adds when it hears of an event of a kind.
-    pub fn handled<K: Resource + Send + Sync + 'static>(
-        watch: impl Into<Watch<K>>,
-        handle: impl Fn(&Event<K>, &Enqueuer<R>) + Send + Sync + 'static,
+    pub fn handled<W: IntoWatch>(
+        watch: W,
+        handle: impl Fn(&Event<W::Kind>, &Enqueuer<R>) + Send + Sync + 'static,
     ) -> Self {
-        let watch = watch.into();
+        let watch = watch.into_watch();
         Self { name: watch.informer.resource(), start: Box::new(KindSource { watch, handle }) }
     }
 

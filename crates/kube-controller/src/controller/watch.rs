@@ -6,9 +6,9 @@ use std::sync::Arc;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use kube_core::Resource;
-use kube_informer::SharedInformer;
 use kube_informer::cache::{CacheInformer, CacheRegistration};
 use kube_informer::fanout::{AnyRegistration, Event, ListenerOptions, ListenerStatus};
+use kube_informer::{Object, SharedInformer};
 
 use super::predicate::Predicate;
 
@@ -22,28 +22,59 @@ pub struct Watch<K> {
     pub(super) filters: Vec<Predicate<K>>,
 }
 
-impl<K: 'static> Watch<K> {
+impl<K: Resource + Send + Sync + 'static> Watch<K> {
     /// All events of an informer.
-    pub fn new(informer: impl Into<Self>) -> Self {
-        informer.into()
+    pub fn new(informer: impl IntoWatch<Kind = K>) -> Self {
+        informer.into_watch()
     }
 
     /// Only events that the predicate accepts, and all predicates that were given before.
-    pub fn filter(mut self, predicate: impl Into<Predicate<K>>) -> Self {
-        self.filters.push(predicate.into());
+    pub fn filter(mut self, predicate: Predicate<K>) -> Self {
+        self.filters.push(predicate);
         self
     }
-}
 
-impl<K: Resource + Send + Sync + 'static> From<&SharedInformer<K>> for Watch<K> {
-    fn from(informer: &SharedInformer<K>) -> Self {
-        Self { informer: Arc::new(informer.clone()), filters: Vec::new() }
+    /// Only events of objects that the function accepts, as they are now or were last.
+    pub fn filter_objects(self, accepts: impl Fn(&Object<K>) -> bool + Send + Sync + 'static) -> Self {
+        self.filter(Predicate::of_object(accepts))
+    }
+
+    /// Only events that the function accepts.
+    pub fn filter_events(self, accepts: impl Fn(&Event<K>) -> bool + Send + Sync + 'static) -> Self {
+        self.filter(Predicate::new(accepts))
     }
 }
 
-impl<K: Send + Sync + 'static> From<&CacheInformer<K>> for Watch<K> {
-    fn from(informer: &CacheInformer<K>) -> Self {
-        Self { informer: Arc::new(informer.clone()), filters: Vec::new() }
+/// What a controller can listen to: references to informers, and [`Watch`]es.
+pub trait IntoWatch {
+    /// The type of the objects.
+    type Kind: Resource + Send + Sync + 'static;
+
+    /// The events of the kind that matter.
+    fn into_watch(self) -> Watch<Self::Kind>;
+}
+
+impl<K: Resource + Send + Sync + 'static> IntoWatch for &SharedInformer<K> {
+    type Kind = K;
+
+    fn into_watch(self) -> Watch<K> {
+        Watch { informer: Arc::new(self.clone()), filters: Vec::new() }
+    }
+}
+
+impl<K: Resource + Send + Sync + 'static> IntoWatch for &CacheInformer<K> {
+    type Kind = K;
+
+    fn into_watch(self) -> Watch<K> {
+        Watch { informer: Arc::new(self.clone()), filters: Vec::new() }
+    }
+}
+
+impl<K: Resource + Send + Sync + 'static> IntoWatch for Watch<K> {
+    type Kind = K;
+
+    fn into_watch(self) -> Watch<K> {
+        self
     }
 }
 
