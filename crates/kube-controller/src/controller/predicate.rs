@@ -25,7 +25,9 @@ use kube_informer::fanout::{Deleted, Event};
 use kube_informer::selector::{SelectorError, parse_labels};
 
 /// Says which events matter. Clones are the same.
-pub struct Predicate<K>(Arc<dyn Fn(&Event<K>) -> bool + Send + Sync>);
+pub struct Predicate<K>(Arc<Accepts<K>>);
+
+type Accepts<K> = dyn Fn(&Event<K>) -> bool + Send + Sync;
 
 impl<K: 'static> Predicate<K> {
     /// A function of the whole event.

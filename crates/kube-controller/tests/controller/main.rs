@@ -42,8 +42,8 @@ async fn settle() {
 struct Log(Arc<Mutex<Vec<String>>>);
 
 impl Log {
-    fn add(&self, line: impl ToString) {
-        self.0.lock().push(line.to_string());
+    fn add(&self, line: impl Into<String>) {
+        self.0.lock().push(line.into());
     }
 
     /// What was written since the last time.
@@ -91,7 +91,7 @@ fn write_down<R: RequestKey>(
 ) -> impl Fn(R, Context) -> futures::future::Ready<Result<Action>> + Send + Sync + use<R> {
     let log = log.clone();
     move |request, _| {
-        log.add(request);
+        log.add(request.to_string());
         futures::future::ready(Ok(Action::done()))
     }
 }

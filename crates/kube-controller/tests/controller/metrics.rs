@@ -21,7 +21,6 @@ async fn every_result_is_counted_under_the_names_of_controller_runtime() {
             return Ok(Action::done());
         }
         match request.as_str() {
-            "good" => Ok(Action::done()),
             "requeue" => Ok(Action::requeue()),
             "error" => Err(ReconcileError::new("no")),
             "terminal" => Err(ReconcileError::terminal("never")),

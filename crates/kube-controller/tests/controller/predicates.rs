@@ -104,7 +104,7 @@ fn closures_decide_about_one_sort_of_event_and_others_pass() {
     assert!(!not_initial.accepts(&Event::Added { object: object(&json!({})), initial: true }));
     let strict = PredicateFuncs::<ConfigMap>::new()
         .on_update(|old, new| old.resource_version() < new.resource_version())
-        .on_delete(|gone| gone.final_state_unknown());
+        .on_delete(Deleted::final_state_unknown);
     let strict = Predicate::from(strict);
     assert!(!strict.accepts(&resync()) && !strict.accepts(&deleted()) && strict.accepts(&added()));
     assert!(strict.accepts(&Event::Deleted(Deleted::unseen(object(&json!({}))))));
