@@ -10,7 +10,10 @@ use serde_json::json;
 
 /// A controller that says of each Deployment that all replicas it wants are available: what the Deployment controller,
 /// the scheduler and the kubelets do together, without any pods.
-pub fn availability(client: Client, deployments: &SharedInformer<Deployment>) -> Result<Controller, BuildError> {
+pub fn availability(
+    client: Client,
+    deployments: &SharedInformer<Deployment>,
+) -> Result<Controller, BuildError> {
     let store = deployments.store().clone();
     Controller::builder("availability")
         .for_(Watch::new(deployments).filter(predicate::generation_changed()))
@@ -20,7 +23,8 @@ pub fn availability(client: Client, deployments: &SharedInformer<Deployment>) ->
             async move {
                 let Some(deployment) = known else { return Ok(()) };
                 let wanted = deployment.spec.replicas.unwrap_or(1);
-                let status = json!({"replicas": wanted, "readyReplicas": wanted, "availableReplicas": wanted});
+                let status =
+                    json!({"replicas": wanted, "readyReplicas": wanted, "availableReplicas": wanted});
                 let api: Api<Deployment> = Api::namespaced(client, &request.namespace);
                 let patch = Patch::Merge(json!({ "status": status }));
                 api.patch_status(&request.name, &PatchParams::default(), &patch).await?;

@@ -23,7 +23,8 @@ pub fn wanted_by(foo: &Foo) -> Deployment {
         metadata: ObjectMeta {
             name: Some(foo.spec.deployment_name.clone()),
             namespace: foo.metadata.namespace.clone(),
-            owner_references: owner.map(|owner| vec![OwnerReference { block_owner_deletion: Some(true), ..owner }]),
+            owner_references: owner
+                .map(|owner| vec![OwnerReference { block_owner_deletion: Some(true), ..owner }]),
             ..ObjectMeta::default()
         },
         spec: DeploymentSpec {

@@ -3,6 +3,7 @@
 //!
 //! - [`foo`]: the type, and the accessors that a factory gets for it.
 //! - [`reconcile`]: what is done about a Foo.
+//! - [`written`]: what was written and has not been heard of yet.
 //! - [`deployment`]: the Deployment that a Foo wants.
 //! - [`cluster`]: what stands for the rest of a cluster on the embedded server.
 //! - [`many`]: what ten thousand Foos cost.
@@ -12,6 +13,7 @@ pub mod deployment;
 pub mod foo;
 pub mod many;
 pub mod reconcile;
+pub mod written;
 
 use std::time::Duration;
 
@@ -26,6 +28,7 @@ use kube_informer::object::ObjectName;
 
 use foo::{Foo, SampleController as _};
 use reconcile::Sample;
+use written::Written;
 
 /// What the controller calls itself: in events, and as the manager of the fields that it writes.
 pub const NAME: &str = "sample-controller";
@@ -79,5 +82,5 @@ pub fn reconciler(
     recorder: EventRecorder,
 ) -> Result<Sample, FactoryError> {
     let (foos, deployments) = (factory.lister::<Foo>()?, factory.lister::<Deployment>()?);
-    Ok(Sample { client, foos, deployments, recorder })
+    Ok(Sample { client, foos, deployments, recorder, written: Written::default() })
 }

@@ -87,7 +87,9 @@ async fn work(client: Client, workers: usize, stop: CancellationToken) -> Result
     stop.cancel();
     writing.await?;
     factory.shutdown().await;
-    if let Some(unfinished) = handle.unfinished().filter(|left| !left.dropped.is_empty() || !left.cut_off.is_empty()) {
+    if let Some(unfinished) =
+        handle.unfinished().filter(|left| !left.dropped.is_empty() || !left.cut_off.is_empty())
+    {
         println!("{} Foos waited and {} were cut off", unfinished.dropped.len(), unfinished.cut_off.len());
     }
     Ok(ran?)
@@ -155,7 +157,10 @@ async fn play(server: &TestServer) -> Result<(), Failed> {
             for object in server.objects(kind)? {
                 let [wanted, there] = fields.map(|field| object.pointer(field).cloned().unwrap_or_default());
                 let kind = kind.rsplit('/').next().unwrap_or_default();
-                println!("  {kind:<11}{:<14}wants {wanted}, has {there}", object["metadata"]["name"].as_str().unwrap_or("?"));
+                println!(
+                    "  {kind:<11}{:<14}wants {wanted}, has {there}",
+                    object["metadata"]["name"].as_str().unwrap_or("?")
+                );
             }
         }
         for event in server.objects("events.k8s.io/v1/Event")? {

@@ -8,8 +8,8 @@ use std::time::Duration;
 use kube_client::Client;
 use kube_controller::controller::ControllerStatus;
 use kube_controller::events::{EventRecorder, EventStats};
-use kube_informer::fanout::Event;
 use kube_informer::SharedInformerFactory;
+use kube_informer::fanout::Event;
 use kube_testserver::TestServer;
 use serde_json::json;
 use tokio::sync::Notify;
@@ -63,8 +63,11 @@ pub async fn run(server: &TestServer, client: Client, foos: usize, workers: usiz
     let reasons = count_reasons(&factory)?;
     let right = Right::watch(&factory, foos)?;
     let (recorder, writer) = EventRecorder::new(client.clone(), NAME, "many");
-    let controller =
-        settings(&factory)?.concurrency(workers).build(reconciler(client.clone(), &factory, recorder.clone())?)?;
+    let controller = settings(&factory)?.concurrency(workers).build(reconciler(
+        client.clone(),
+        &factory,
+        recorder.clone(),
+    )?)?;
     let available = cluster::availability(client, &factory.apps().v1().deployments().informer()?)?;
     let (handle, stop) = (controller.handle(), CancellationToken::new());
     let begun = Instant::now();
@@ -98,11 +101,13 @@ pub async fn run(server: &TestServer, client: Client, foos: usize, workers: usiz
 fn count_reasons(factory: &SharedInformerFactory) -> Result<Arc<AtomicUsize>, Failed> {
     let reasons = Arc::new(AtomicUsize::new(0));
     let (of_foos, of_deployments) = (Arc::clone(&reasons), Arc::clone(&reasons));
-    factory.samplecontroller().v1alpha1().foos().informer()?.add_event_handler(move |event: Event<Foo>| {
-        if matches!(event, Event::Added { .. } | Event::Updated { resync: true, .. }) {
-            of_foos.fetch_add(1, Ordering::Relaxed);
-        }
-    })?;
+    factory.samplecontroller().v1alpha1().foos().informer()?.add_event_handler(
+        move |event: Event<Foo>| {
+            if matches!(event, Event::Added { .. } | Event::Updated { resync: true, .. }) {
+                of_foos.fetch_add(1, Ordering::Relaxed);
+            }
+        },
+    )?;
     factory.apps().v1().deployments().informer()?.add_event_handler(move |event: Event<_>| {
         if !matches!(event, Event::Updated { resync: true, .. }) {
             of_deployments.fetch_add(1, Ordering::Relaxed);
@@ -123,15 +128,17 @@ impl Right {
         let (wrong, changed) = (Arc::clone(&right.wrong), Arc::clone(&right.changed));
         let is_right =
             |foo: &Foo| foo.status.as_ref().is_some_and(|status| status.available_replicas == REPLICAS);
-        factory.samplecontroller().v1alpha1().foos().informer()?.add_event_handler(move |event: Event<Foo>| {
-            if let Event::Updated { old, new, .. } = event
-                && !is_right(&old)
-                && is_right(&new)
-            {
-                wrong.fetch_sub(1, Ordering::Relaxed);
-                changed.notify_one();
-            }
-        })?;
+        factory.samplecontroller().v1alpha1().foos().informer()?.add_event_handler(
+            move |event: Event<Foo>| {
+                if let Event::Updated { old, new, .. } = event
+                    && !is_right(&old)
+                    && is_right(&new)
+                {
+                    wrong.fetch_sub(1, Ordering::Relaxed);
+                    changed.notify_one();
+                }
+            },
+        )?;
         Ok(right)
     }
 
@@ -157,9 +164,17 @@ impl fmt::Display for Taken {
         let each = status.reconciles as f64 / foos.max(1) as f64;
         writeln!(f, "{foos} Foos, each with its Deployment and its status, after {:.2?}", self.time)?;
         writeln!(f, "reconciles      {} ({each:.2} for each Foo)", status.reconciles)?;
-        writeln!(f, "reasons         {} (it is there, its Deployment is made, its Deployment changes)", self.reasons)?;
+        writeln!(
+            f,
+            "reasons         {} (it is there, its Deployment is made, its Deployment changes)",
+            self.reasons
+        )?;
         writeln!(f, "errors          {}", status.errors)?;
-        writeln!(f, "events          {} written, {} dropped for want of room", events.written, events.dropped)?;
+        writeln!(
+            f,
+            "events          {} written, {} dropped for want of room",
+            events.written, events.dropped
+        )?;
         write!(
             f,
             "memory          {:.0} MiB with the server and the Foos, {:.0} MiB when all was done",

@@ -16,6 +16,7 @@ use serde_json::json;
 use crate::NAME;
 use crate::deployment::{available, is_controlled_by, wanted_by};
 use crate::foo::{Foo, FooStatus};
+use crate::written::Written;
 
 /// Sees to it that each Foo has its Deployment, and says how many of its replicas are available.
 ///
@@ -25,11 +26,13 @@ pub struct Sample {
     pub(crate) foos: Lister<Foo>,
     pub(crate) deployments: Lister<Deployment>,
     pub(crate) recorder: EventRecorder,
+    pub(crate) written: Written,
 }
 
 impl Reconciler<ObjectName> for Sample {
     async fn reconcile(&self, request: ObjectName, _: Context) -> Result<Action, ReconcileError> {
         let Ok(foo) = self.foos.namespaced(&request.namespace).get(&request.name) else {
+            self.written.forget(&request);
             return Ok(Action::done()); // It is gone, and its Deployment goes with it.
         };
         if foo.metadata.deletion_timestamp.is_some() {
@@ -43,12 +46,10 @@ impl Reconciler<ObjectName> for Sample {
         }
         let (deployment, made) = self.deployment(&foo).await?;
         let (deployment, scaled) = self.scale(&foo, deployment).await?;
-        let told = self.tell(&foo, available(&deployment)).await?;
+        let told = self.tell(&request, &foo, available(&deployment)).await?;
         if made || scaled || told {
-            self.recorder.record(
-                &foo.object_ref(&()),
-                Event::normal("Synced", "Sync", "Foo synced successfully"),
-            );
+            self.recorder
+                .record(&foo.object_ref(&()), Event::normal("Synced", "Sync", "Foo synced successfully"));
         }
         Ok(Action::done())
     }
@@ -95,16 +96,22 @@ impl Sample {
     }
 
     /// Writes down how many replicas are available, if the Foo does not say so yet.
-    async fn tell(&self, foo: &Object<Foo>, available_replicas: i32) -> Result<bool, ReconcileError> {
+    async fn tell(
+        &self,
+        request: &ObjectName,
+        foo: &Object<Foo>,
+        available_replicas: i32,
+    ) -> Result<bool, ReconcileError> {
         let status = FooStatus { available_replicas };
-        if foo.status.as_ref() == Some(&status) {
+        if self.written.status(request, foo).as_ref() == Some(&status) {
             return Ok(false);
         }
         // A patch, and only of the status: it does no harm if the Foo that we know is a moment old.
         let patch = Patch::Merge(json!({ "status": status }));
         let foos: Api<Foo> = Api::namespaced(self.client.clone(), foo.namespace());
         let params = PatchParams { field_manager: Some(NAME.to_owned()), ..PatchParams::default() };
-        foos.patch_status(foo.name(), &params, &patch).await?;
+        let answer = foos.patch_status(foo.name(), &params, &patch).await?;
+        self.written.note(request, &answer, status);
         Ok(true)
     }
 

@@ -97,7 +97,10 @@ async fn more_replicas_than_a_foo_may_have_are_refused_by_the_server() {
     let server = server().await;
     let foos: Api<Foo> = Api::namespaced(server.in_process_client(), "default");
     for (replicas, fine) in [(0, false), (1, true), (10, true), (11, false)] {
-        let mut one = kube_core::DynamicObject::new(&format!("foo-{replicas}"), &kube_core::ApiResource::erase::<Foo>(&()));
+        let mut one = kube_core::DynamicObject::new(
+            &format!("foo-{replicas}"),
+            &kube_core::ApiResource::erase::<Foo>(&()),
+        );
         one.data = json!({"spec": {"deploymentName": "x", "replicas": replicas}});
         let api: Api<kube_core::DynamicObject> = Api::namespaced_with(
             server.in_process_client(),
@@ -119,6 +122,9 @@ async fn a_cluster_that_does_not_know_foos_is_told_apart() {
     let process = Process::start(&server);
     let error = process.running.await.unwrap().unwrap_err();
     let text = error.to_string();
-    assert!(text.contains("\"sample-controller\" has waited 120s in vain for foos.samplecontroller.k8s.io"), "{text}");
+    assert!(
+        text.contains("\"sample-controller\" has waited 120s in vain for foos.samplecontroller.k8s.io"),
+        "{text}"
+    );
     assert!(text.contains("404") && !text.contains("deployments"), "{text}");
 }

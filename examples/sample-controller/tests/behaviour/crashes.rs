@@ -42,7 +42,8 @@ fn end_state(server: &TestServer) -> Value {
         metadata.remove("generation");
         object
     };
-    let all = [FOO, DEPLOYMENT].map(|kind| server.objects(kind).unwrap().into_iter().map(clean).collect::<Vec<_>>());
+    let all = [FOO, DEPLOYMENT]
+        .map(|kind| server.objects(kind).unwrap().into_iter().map(clean).collect::<Vec<_>>());
     let reasons: BTreeSet<String> = events(server).into_iter().collect();
     json!({"foos": all[0], "deployments": all[1], "events": reasons})
 }

@@ -15,7 +15,10 @@ async fn a_foo_gets_its_deployment_and_its_status() {
     let owners = deployment.metadata.owner_references.unwrap();
     assert_eq!(owners.len(), 1);
     let owner = &owners[0];
-    assert_eq!((owner.api_version.as_str(), owner.kind.as_str()), ("samplecontroller.k8s.io/v1alpha1", "Foo"));
+    assert_eq!(
+        (owner.api_version.as_str(), owner.kind.as_str()),
+        ("samplecontroller.k8s.io/v1alpha1", "Foo")
+    );
     assert_eq!((owner.name.as_str(), Some(owner.uid.as_str())), ("web", web.metadata.uid.as_deref()));
     assert_eq!((owner.controller, owner.block_owner_deletion), (Some(true), Some(true)));
     assert_eq!(deployment.spec.replicas, Some(3));
@@ -83,7 +86,9 @@ async fn a_foo_without_replicas_leaves_them_to_the_deployment() {
     let process = Process::start(&server);
     settle().await;
     assert_eq!(read_deployment(&server, "any").unwrap().spec.replicas, Some(1), "the server's default");
-    server.mutate(DEPLOYMENT, "default", "any", |deployment| deployment["spec"]["replicas"] = json!(4)).unwrap();
+    server
+        .mutate(DEPLOYMENT, "default", "any", |deployment| deployment["spec"]["replicas"] = json!(4))
+        .unwrap();
     settle().await;
     assert_eq!(read_deployment(&server, "any").unwrap().spec.replicas, Some(4));
     process.end().await;
