@@ -48,6 +48,12 @@ pub enum ControllerError {
     /// Its settings make no sense.
     #[error(transparent)]
     Build(#[from] BuildError),
+    /// It has ended, or could not begin, and is of no use any more.
+    #[error("the controller {controller:?} has ended; build a new one")]
+    Ended {
+        /// The controller's name.
+        controller: String,
+    },
     /// A kind could not be listened to.
     #[error("the controller {controller:?} cannot listen to {source_name}: {why}")]
     Source {

@@ -59,11 +59,17 @@ impl<R: RequestKey> Controller<R> {
     }
 
     /// Starts to listen, and returns when everything that was there from the start waits in the queue. Nothing is worked
-    /// on before [`run`](Self::run), which does this first if it was not done. Returns too when it is told to stop.
+    /// on before [`run`](Self::run), which does this first if it was not done. Returns too when it is told to stop. After
+    /// an error the controller is of no use.
     pub async fn warm_up(&self, stop: CancellationToken) -> Result<(), ControllerError> {
-        let sources = self.shared.start_sources()?;
-        let synced = self.shared.synced(&sources, self.sync_timeout);
+        let synced = async {
+            let sources = self.shared.start_sources()?;
+            self.shared.synced(&sources, self.sync_timeout).await
+        };
         let Some(synced) = stop.run_until_cancelled(synced).await else { return Ok(()) };
+        if synced.is_err() {
+            self.shared.ended();
+        }
         synced?;
         if self.shared.phase() == ControllerPhase::Syncing {
             self.shared.enter(ControllerPhase::Warm);

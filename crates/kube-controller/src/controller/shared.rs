@@ -67,8 +67,10 @@ impl<R: RequestKey> Shared<R> {
     /// Starts all sources that have not been started. Returns those that there are now.
     pub(super) fn start_sources(&self) -> Result<Vec<Listened>, ControllerError> {
         let mut sources = self.sources.lock();
-        if sources.phase == ControllerPhase::Created {
-            sources.phase = ControllerPhase::Syncing;
+        match sources.phase {
+            ControllerPhase::Created => sources.phase = ControllerPhase::Syncing,
+            ControllerPhase::Stopped => return Err(self.ended_error()),
+            _ => {}
         }
         for source in std::mem::take(&mut sources.waiting) {
             let listened = self.start(source)?;
@@ -81,9 +83,7 @@ impl<R: RequestKey> Shared<R> {
         let mut sources = self.sources.lock();
         match sources.phase {
             ControllerPhase::Created => sources.waiting.push(source),
-            ControllerPhase::Stopped => {
-                return Err(self.source_error(&source.name, "the controller has ended".to_owned()));
-            }
+            ControllerPhase::Stopped => return Err(self.ended_error()),
             _ => {
                 let listened = self.start(source)?;
                 sources.started.push(listened);
@@ -106,6 +106,10 @@ impl<R: RequestKey> Shared<R> {
             Ok(source) => Ok(Listened { name, source }),
             Err(why) => Err(self.source_error(&name, why)),
         }
+    }
+
+    fn ended_error(&self) -> ControllerError {
+        ControllerError::Ended { controller: self.name.to_string() }
     }
 
     fn source_error(&self, name: &str, why: String) -> ControllerError {
