@@ -8,6 +8,8 @@
 //! - [`cluster`]: what stands for the rest of a cluster on the embedded server.
 //! - [`many`]: what ten thousand Foos cost.
 
+#![allow(clippy::disallowed_names, reason = "here a foo is a Foo")]
+
 pub mod cluster;
 pub mod deployment;
 pub mod foo;

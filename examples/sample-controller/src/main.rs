@@ -1,5 +1,6 @@
 //! Runs the controller: on a cluster, or on a server in this process.
 
+#![allow(clippy::disallowed_names, reason = "here a foo is a Foo")]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "it is a program")]
 
 use std::path::{Path, PathBuf};

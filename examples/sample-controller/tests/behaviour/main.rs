@@ -1,5 +1,6 @@
 //! What the controller does about Foos, on the embedded server in paused time.
 
+#![allow(clippy::disallowed_names, reason = "here a foo is a Foo")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod bad_input;
