@@ -36,7 +36,7 @@ pub struct Taken {
     pub foos: usize,
     /// How long it took, from the start of the controller, until each Foo said that its replicas are available.
     pub time: Duration,
-    /// Changes that were reasons to look at a Foo: it was there, its Deployment was made, its Deployment changed.
+    /// What was a reason to look at a Foo: it was there, its Deployment was made or changed, or it was a resync.
     pub reasons: usize,
     /// How the controller did.
     pub controller: ControllerStatus,
