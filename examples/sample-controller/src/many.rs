@@ -166,7 +166,7 @@ impl fmt::Display for Taken {
         writeln!(f, "reconciles      {} ({each:.2} for each Foo)", status.reconciles)?;
         writeln!(
             f,
-            "reasons         {} (it is there, its Deployment is made, its Deployment changes)",
+            "reasons         {} (it is there, its Deployment is made or changes, a resync)",
             self.reasons
         )?;
         writeln!(f, "errors          {}", status.errors)?;
