@@ -6,6 +6,7 @@
 mod bad_input;
 mod crashes;
 mod deployments;
+mod manifests;
 mod many;
 
 use std::time::Duration;
