@@ -1,5 +1,6 @@
 //! From events to work: what a Kubernetes controller needs besides informers.
 //!
+//! - [`controller`]: from the events of informers to a reconciler.
 //! - [`workqueue`]: keys that wait to be worked on, with delays, rate limits and priorities.
 //! - [`leader`]: one of many does the work, agreed upon by a Lease.
 //! - [`events`]: telling people what was done, without waiting for anybody.
@@ -49,6 +50,7 @@
 //! Nothing here needs a runtime of its own, reads the wall clock to decide anything, or draws randomness without a seed.
 
 mod clock;
+pub mod controller;
 pub mod events;
 mod generations;
 pub mod leader;
@@ -56,8 +58,9 @@ pub mod metrics;
 mod random;
 pub mod workqueue;
 
+pub use controller::Controller;
 pub use events::EventRecorder;
 pub use leader::LeaderElector;
 pub use metrics::Metrics;
 pub use workqueue::WorkQueue;
-pub use {k8s_openapi, kube_client};
+pub use {k8s_openapi, kube_client, kube_informer};

@@ -1,7 +1,8 @@
-//! Figures about queues and elections, for Prometheus.
+//! Figures about queues, elections and controllers, for Prometheus.
 //!
 //! [`Metrics::register`] adds a collector to a registry; queues and electors are then built with it. Figures are read
-//! from them when they are asked for, and what nobody holds any more leaves no series behind. The names are client-go's.
+//! from them when they are asked for, and what nobody holds any more leaves no series behind. The names are client-go's
+//! and, of controllers, controller-runtime's.
 //!
 //! | name | what it says |
 //! |---|---|
@@ -14,16 +15,27 @@
 //! | `workqueue_retries_total` | adds with a delay |
 //! | `leader_election_master_status` | 1 for a leader, 0 for others |
 //! | `leader_election_slowpath_total` | renewals that had to read the lease first |
+//! | `controller_runtime_reconcile_total` | reconciles, by `result`: `success`, `error`, `requeue`, `requeue_after` |
+//! | `controller_runtime_reconcile_errors_total` | reconciles that failed, however they did |
+//! | `controller_runtime_terminal_reconcile_errors_total` | those of them that are not tried again |
+//! | `controller_runtime_reconcile_panics_total` | those of them that panicked |
+//! | `controller_runtime_reconcile_timeouts_total` | those of them that took too long |
+//! | `controller_runtime_reconcile_time_seconds` | how long reconciles took |
+//! | `controller_runtime_max_concurrent_reconciles` | how many there can be at a time |
+//! | `controller_runtime_active_workers` | how many there are now |
 //!
-//! Every series has the label `name`. Two queues, or two electors, of one name are told apart by a number after it.
+//! Every series of a queue or an elector has the label `name`, those of a controller have the label `controller`. Two of
+//! one name are told apart by a number after it.
 
 mod collect;
+mod controllers;
 
 use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 use prometheus_client::registry::Registry;
 
+use crate::controller::Figures as Controller;
 use crate::leader::Shared as Elector;
 use crate::workqueue::Observed as ObservedQueue;
 
@@ -53,6 +65,7 @@ pub struct Metrics {
 struct Shown {
     queues: Mutex<Vec<Entry<dyn ObservedQueue>>>,
     electors: Mutex<Vec<Entry<Elector>>>,
+    controllers: Mutex<Vec<Entry<Controller>>>,
 }
 
 /// Something that is shown, under its `name` label.
@@ -80,6 +93,13 @@ impl Metrics {
     }
 }
 
+impl Metrics {
+    /// Shows a controller from now on, for as long as it is there.
+    pub(crate) fn add_controller(&self, name: &str, controller: Weak<Controller>) {
+        add(&mut self.shown.controllers.lock(), name, controller);
+    }
+}
+
 fn add<S: ?Sized>(entries: &mut Vec<Entry<S>>, name: &str, shown: Weak<S>) {
     entries.retain(|entry| entry.shown.strong_count() > 0);
     let taken = |name: &str| entries.iter().any(|entry| entry.name == name);
@@ -103,6 +123,7 @@ impl std::fmt::Debug for Shown {
         f.debug_struct("Shown")
             .field("queues", &names(&self.queues))
             .field("electors", &names(&self.electors))
+            .field("controllers", &names(&self.controllers))
             .finish()
     }
 }
