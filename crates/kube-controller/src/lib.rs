@@ -4,6 +4,7 @@
 //! - [`leader`]: one of many does the work, agreed upon by a Lease.
 //! - [`events`]: telling people what was done, without waiting for anybody.
 //! - [`manager`]: a program around all of it: order, leadership, the end, health and metrics.
+//! - [`registry`]: many controllers in one program, chosen by name.
 //! - [`metrics`]: all of it, as Prometheus reads it.
 //!
 //! Together: whoever notices a change adds a key, and the leader works on keys until it is told to stop.
@@ -56,6 +57,7 @@ pub mod leader;
 pub mod manager;
 pub mod metrics;
 mod random;
+pub mod registry;
 pub mod workqueue;
 
 pub use events::EventRecorder;

@@ -10,8 +10,8 @@ use k8s_openapi::api::authentication::v1::{TokenReview, UserInfo};
 use k8s_openapi::api::authorization::v1::{
     NonResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec,
 };
-use kube_client::api::{Api, PostParams};
 use kube_client::Client;
+use kube_client::api::{Api, PostParams};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
@@ -116,8 +116,7 @@ impl MetricsAccess {
         {
             return Ok(*allowed);
         }
-        let attributes =
-            NonResourceAttributes { path: Some(path.to_owned()), verb: Some("get".to_owned()) };
+        let attributes = NonResourceAttributes { path: Some(path.to_owned()), verb: Some("get".to_owned()) };
         let spec = SubjectAccessReviewSpec {
             user: user.username.clone(),
             groups: user.groups.clone(),

@@ -92,7 +92,11 @@ impl HealthChecks {
             };
         }
         if !excluded.is_empty() {
-            let _ = writeln!(lines, "warn: some checks cannot be excluded: no matches for {}", excluded.join(","));
+            let _ = writeln!(
+                lines,
+                "warn: some checks cannot be excluded: no matches for {}",
+                excluded.join(",")
+            );
         }
         match (failed, verbose) {
             (true, _) => Page::text(500, format!("{lines}{title} check failed\n")),

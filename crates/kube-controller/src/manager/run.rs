@@ -164,7 +164,7 @@ impl Manager {
                     Ok(Outcome::Panicked(said)) => Some(ManagerError::Panicked { name: ELECTION.to_owned(), said }),
                     Ok(Outcome::Cancelled | Outcome::Ended) => None,
                     Err(ended) => {
-                        let said = super::groups::said(ended);
+                        let said = super::said(ended);
                         Some(ManagerError::Panicked { name: ELECTION.to_owned(), said })
                     }
                 }

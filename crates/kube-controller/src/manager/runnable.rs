@@ -182,6 +182,7 @@ impl Runnable for Cache {
     fn ready(&self) -> Running<'static> {
         let cache = self.clone();
         Box::pin(async move {
+            cache.start()?;
             cache.synced().await?;
             Ok(())
         })

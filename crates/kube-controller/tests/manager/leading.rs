@@ -11,7 +11,9 @@ use kube_testserver::{Fault, TestServer};
 use crate::{Log, Part, Run, failing, manager, server, settle};
 
 fn election(server: &TestServer, name: &str) -> LeaderElectorBuilder {
-    LeaderElector::builder(server.in_process_client(), "default", "lock").identity(name).release_on_cancel(true)
+    LeaderElector::builder(server.in_process_client(), "default", "lock")
+        .identity(name)
+        .release_on_cancel(true)
 }
 
 async fn holder(server: &TestServer) -> String {

@@ -8,7 +8,9 @@ mod starting;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kube_controller::manager::{BoxError, Group, Manager, ManagerBuilder, ManagerError, Runnable, Running, Task};
+use kube_controller::manager::{
+    BoxError, Group, Manager, ManagerBuilder, ManagerError, Runnable, Running, Task,
+};
 use kube_testserver::TestServer;
 use parking_lot::Mutex;
 use tokio::task::JoinHandle;

@@ -47,7 +47,10 @@ async fn health_has_a_page_for_all_checks_and_one_for_each() {
     // A check may come while everything runs.
     healthz.add("disk", || Err(Unhealthy("the disk is full".to_owned())));
     let (code, text) = get(address, "/healthz", None).await;
-    assert_eq!((code, text.as_str()), (500, "[-]disk failed: reason withheld\n[+]ping ok\nhealthz check failed\n"));
+    assert_eq!(
+        (code, text.as_str()),
+        (500, "[-]disk failed: reason withheld\n[+]ping ok\nhealthz check failed\n")
+    );
     assert_eq!(get(address, "/healthz/disk", None).await.1, "internal server error: the disk is full\n");
     assert_eq!(get(address, "/healthz?exclude=disk", None).await, (200, "ok".to_owned()));
     assert!(get(address, "/readyz?verbose", None).await.1.contains("[+]informer-sync ok\n"));
@@ -119,6 +122,7 @@ async fn metrics_may_be_kept_to_those_whom_the_api_server_lets() {
     access.add_user("good", "prometheus", Vec::<String>::new());
     access.add_user("curious", "curious", Vec::<String>::new());
     access.add_rule(Rule::deny().user("curious").verbs(["get"]).paths(["/metrics"]));
+    access.add_rule(Rule::allow());
     let manager = Manager::builder()
         .metrics_address(free())
         .metrics_access(MetricsAccess::reviewed(server.client().unwrap()))
@@ -136,7 +140,11 @@ async fn metrics_may_be_kept_to_those_whom_the_api_server_lets() {
     server.inject(Fault::reply(503));
     assert_eq!(get(address, "/metrics", Some("good")).await.0, 200);
     assert_eq!(get(address, "/metrics", Some("curious")).await.0, 403);
-    assert_eq!(get(address, "/metrics", Some("somebody")).await.0, 500, "who cannot be asked about sees nothing");
+    assert_eq!(
+        get(address, "/metrics", Some("somebody")).await.0,
+        500,
+        "who cannot be asked about sees nothing"
+    );
     run.end().await.unwrap();
 }
 
@@ -144,8 +152,7 @@ async fn metrics_may_be_kept_to_those_whom_the_api_server_lets() {
 async fn debug_pages_show_every_informer_and_queue() {
     let server = server().await;
     server.seed("{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {containers: []}}").unwrap();
-    let manager =
-        Manager::builder().debug_address(free()).health_address(free()).build().await.unwrap();
+    let manager = Manager::builder().debug_address(free()).health_address(free()).build().await.unwrap();
     let (address, health) = (manager.debug_address().unwrap(), manager.health_address().unwrap());
     let factory =
         SharedInformerFactory::builder(server.client().unwrap()).metrics(manager.informer_metrics()).build();
@@ -162,7 +169,10 @@ async fn debug_pages_show_every_informer_and_queue() {
     assert_eq!((&informers[0]["resource"], &informers[0]["objects"]), (&"pods".into(), &1.into()));
     assert_eq!((&informers[0]["synced"], &informers[0]["phase"]), (&true.into(), &"Running".into()));
     let queues = json(get(address, "/debug/queues", None).await.1);
-    assert_eq!((&queues[0]["name"], &queues[0]["depth"], &queues[0]["retries"]), (&"pods".into(), &1.into(), &1.into()));
+    assert_eq!(
+        (&queues[0]["name"], &queues[0]["depth"], &queues[0]["retries"]),
+        (&"pods".into(), &1.into(), &1.into())
+    );
     assert_eq!(get(address, "/debug/else", None).await.0, 404);
     run.end().await.unwrap();
 }
