@@ -11,7 +11,7 @@ use kube_controller::registry::{
     RestMapper,
 };
 use kube_core::GroupVersionResource;
-use kube_testserver::{Fault, TestServer};
+use kube_testserver::TestServer;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -167,12 +167,15 @@ async fn one_that_cannot_be_built_fails_or_panics_ends_all_and_is_named() {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_is_not_healthy_is_waited_for_and_then_named() {
-    let server = server().await;
-    server.inject(Fault::reply(503));
+    let sick = tower::service_fn(|_: http::Request<kube_client::client::Body>| async {
+        let answer = http::Response::builder().status(503).body(kube_client::client::Body::empty());
+        Ok::<_, std::convert::Infallible>(answer.unwrap())
+    });
+    let client = kube_client::Client::new(sick, "default");
     let controllers = || {
         let registry = registry([]);
         let chosen = registry.select("*").unwrap();
-        Controllers::builder(ClientBuilder::shared(server.in_process_client()), registry, chosen).build()
+        Controllers::builder(ClientBuilder::shared(client.clone()), registry, chosen).build()
     };
     let begun = Instant::now();
     let error = controllers().run(CancellationToken::new()).await.unwrap_err();
