@@ -10,7 +10,7 @@
 //!
 //! They are written with plain handlers, a work queue and listers. [`registry`] has them by name.
 
-//D pub mod deployment;
+pub mod deployment;
 pub mod expectations;
 //D pub mod garbage;
 pub mod owners;
@@ -60,7 +60,7 @@ impl Options {
 pub fn registry(options: &Options) -> Result<ControllerRegistry, RegistryError> {
     let mut registry = ControllerRegistry::new();
     for descriptor in [
-        //D deployment::descriptor(options.clone()),
+        deployment::descriptor(options.clone()),
         replicaset::descriptor(options.clone()),
         //D garbage::descriptor(options.clone()),
         podgc::descriptor(options.clone()),

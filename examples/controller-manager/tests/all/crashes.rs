@@ -65,7 +65,9 @@ fn end_state(world: &World) -> Value {
 /// Sets something up that needs all that a reconcile can do: pods are made, taken, given up, and deleted after a scaling.
 async fn play(kill: Option<Kill>) -> (Value, usize, bool) {
     let world = World::new().await;
-    world.seed(&[replica_set("web", 5), pod("free", &json!({"app": "web"}))]);
+    let mut free = pod("free", &json!({"app": "web"}));
+    free["metadata"]["annotations"] = json!({"controller.kubernetes.io/pod-deletion-cost": "100"});
+    world.seed(&[replica_set("web", 5), free]);
     let killed = CancellationToken::new();
     let mut died = false;
     let mut run = match kill {

@@ -1,6 +1,7 @@
 //! The controllers on the embedded server, each with what the others of a cluster would do.
 
 mod crashes;
+mod deployments;
 mod jobs;
 mod podgc;
 mod replicasets;
@@ -64,9 +65,13 @@ impl World {
     fn run_pods(&mut self) {
         let server = Arc::clone(&self.server);
         let kubelet = tokio::spawn(async move {
+            let mut seen = 0;
             loop {
-                tokio::time::sleep(Duration::from_millis(50)).await;
-                make_ready(&server, usize::MAX);
+                tokio::time::sleep(Duration::from_millis(200)).await;
+                if server.resource_version() != seen {
+                    make_ready(&server, usize::MAX);
+                    seen = server.resource_version();
+                }
             }
         });
         self.kubelet = Some(AbortOnDropHandle::new(kubelet));
@@ -194,6 +199,22 @@ fn replica_set(name: &str, replicas: u32) -> Value {
             "replicas": replicas,
             "selector": {"matchLabels": {"app": name}},
             "template": template(name, "v1"),
+        },
+    })
+}
+
+fn deployment(name: &str, replicas: u32, image: &str) -> Value {
+    json!({
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, "namespace": "default", "annotations": {"team": "shop"}},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": {"app": name}},
+            "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 1}},
+            "template": template(name, image),
+            "revisionHistoryLimit": 10,
+            "progressDeadlineSeconds": 600,
         },
     })
 }

@@ -193,12 +193,12 @@ async fn pods_count_as_available_when_they_have_been_ready_long_enough() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_thousand_pods_are_made_five_hundred_at_a_time() {
+async fn many_pods_are_made_five_hundred_at_a_time() {
     let world = World::new().await;
-    world.seed(&[replica_set("web", 1200)]);
+    world.seed(&[replica_set("web", 620)]);
     let run = world.run(ALONE);
-    tokio::time::sleep(A_WHILE * 3).await;
-    assert_eq!(world.names("Pod").len(), 1200);
-    assert_eq!(status(&world, "web"), [1200, 1200, 1200, 1200]);
+    tokio::time::sleep(A_WHILE).await;
+    assert_eq!(world.names("Pod").len(), 620);
+    assert_eq!(status(&world, "web"), [620, 620, 620, 620]);
     run.end().await;
 }
