@@ -63,9 +63,10 @@ fn extremes(world: &World) -> (Arc<Mutex<(usize, usize)>>, impl Drop) {
             let pods = server.objects("v1/Pod").unwrap();
             let living = || pods.iter().filter(|pod| pod["metadata"]["deletionTimestamp"].is_null());
             let working = living().filter(|pod| pod["status"]["conditions"].is_array()).count();
-            let mut seen = extremes.lock();
-            *seen = (seen.0.min(working), seen.1.max(living().count()));
-            drop(seen);
+            {
+                let mut seen = extremes.lock();
+                *seen = (seen.0.min(working), seen.1.max(living().count()));
+            }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     });
