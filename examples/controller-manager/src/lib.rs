@@ -12,7 +12,7 @@
 
 pub mod deployment;
 pub mod expectations;
-//D pub mod garbage;
+pub mod garbage;
 pub mod owners;
 pub mod podgc;
 pub mod pods;
@@ -23,8 +23,12 @@ pub mod worker;
 use std::fmt;
 use std::sync::Arc;
 
+use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::core::v1::{Node, Pod};
 use k8s_openapi::jiff::Timestamp;
 use kube_controller::registry::{ControllerRegistry, RegistryError};
+use kube_informer::factory::{FactoryBuilder, Typed};
 
 /// What all controllers are told. Clones are the same.
 #[derive(Clone)]
@@ -56,13 +60,18 @@ impl Options {
     }
 }
 
+/// Makes the types known that controllers here use, so that those who ask for informers by resource share theirs.
+pub fn known_kinds(informers: FactoryBuilder<Typed>) -> FactoryBuilder<Typed> {
+    informers.kind::<Deployment>().kind::<ReplicaSet>().kind::<Pod>().kind::<Node>().kind::<Job>()
+}
+
 /// All controllers, by the names of kube-controller-manager.
 pub fn registry(options: &Options) -> Result<ControllerRegistry, RegistryError> {
     let mut registry = ControllerRegistry::new();
     for descriptor in [
         deployment::descriptor(options.clone()),
         replicaset::descriptor(options.clone()),
-        //D garbage::descriptor(options.clone()),
+        garbage::descriptor(options.clone()),
         podgc::descriptor(options.clone()),
         ttl::descriptor(options.clone()),
     ] {

@@ -104,6 +104,7 @@ async fn run(arguments: Arguments) -> Result<(), BoxError> {
     eprintln!("controllers: {}", chosen.names().join(", "));
     let controllers = Controllers::builder(clients, registry, chosen)
         .managed_by(&manager)
+        .typed_informers(controller_manager::known_kinds)
         .start_interval(Duration::from_secs(arguments.start_interval))
         .build();
     manager.add(controllers)?;

@@ -2,6 +2,7 @@
 
 mod crashes;
 mod deployments;
+mod garbage;
 mod jobs;
 mod podgc;
 mod replicasets;
@@ -93,7 +94,9 @@ impl World {
     fn run_with(&self, list: &str, client: Client) -> Run {
         let registry = controller_manager::registry(&self.options()).unwrap();
         let chosen = registry.select(list).unwrap();
-        let controllers = Controllers::builder(ClientBuilder::shared(client), registry, chosen).build();
+        let controllers = Controllers::builder(ClientBuilder::shared(client), registry, chosen)
+            .typed_informers(controller_manager::known_kinds)
+            .build();
         let stop = CancellationToken::new();
         Run { task: tokio::spawn(controllers.run(stop.clone())), stop }
     }
