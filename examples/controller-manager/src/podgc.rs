@@ -8,8 +8,8 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Node, Pod};
-use kube_client::api::{Api, DeleteParams, Patch, PatchParams, Preconditions};
 use kube_client::Client;
+use kube_client::api::{Api, DeleteParams, Patch, PatchParams, Preconditions};
 use kube_controller::manager::BoxError;
 use kube_controller::registry::{ControllerContext, ControllerDescriptor, NewController};
 use kube_core::Selector;
@@ -82,7 +82,8 @@ impl Collector {
         let pods = self.pods.list(&Selector::default());
         let nodes = self.nodes.list(&Selector::default());
         let there: HashSet<&str> = nodes.iter().map(Object::name).collect();
-        let lost: HashSet<&str> = nodes.iter().filter(|node| is_out_of_service(node)).map(Object::name).collect();
+        let lost: HashSet<&str> =
+            nodes.iter().filter(|node| is_out_of_service(node)).map(Object::name).collect();
         let gone = self.gone(&pods, &there).await;
 
         let is_going = |pod: &Object<Pod>| pod.metadata.deletion_timestamp.is_some();
@@ -108,7 +109,9 @@ impl Collector {
         }
         let mut seen = BTreeSet::new();
         for (pod, why) in garbage {
-            if seen.insert(pod.key()) && let Err(error) = self.delete(pod, why).await {
+            if seen.insert(pod.key())
+                && let Err(error) = self.delete(pod, why).await
+            {
                 self.options.report(&format!("{}: {error}", pod.key()));
             }
         }
@@ -146,9 +149,9 @@ impl Collector {
                 "message": format!("PodGC: {why}"),
                 "lastTransitionTime": self.options.now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
             });
-            let failed =
-                json!({"metadata": {"uid": pod.uid()}, "status": {"phase": "Failed", "conditions": [condition]}});
-            let patched = pods.patch_status(pod.name(), &PatchParams::default(), &Patch::Strategic(&failed)).await;
+            let failed = json!({"metadata": {"uid": pod.uid()}, "status": {"phase": "Failed", "conditions": [condition]}});
+            let patched =
+                pods.patch_status(pod.name(), &PatchParams::default(), &Patch::Strategic(&failed)).await;
             match patched {
                 Err(error) if is_not_found(&error) => return Ok(()),
                 outcome => drop(outcome?),
@@ -170,6 +173,7 @@ impl Collector {
 fn is_out_of_service(node: &Node) -> bool {
     let taints = node.spec.iter().flat_map(|spec| spec.taints.iter().flatten());
     let ready = node.status.iter().flat_map(|status| status.conditions.iter().flatten());
-    let is_ready = ready.into_iter().any(|condition| condition.type_ == "Ready" && condition.status == "True");
+    let is_ready =
+        ready.into_iter().any(|condition| condition.type_ == "Ready" && condition.status == "True");
     !is_ready && taints.into_iter().any(|taint| taint.key == OUT_OF_SERVICE)
 }

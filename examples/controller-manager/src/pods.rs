@@ -40,7 +40,8 @@ pub fn is_available(pod: &Pod, min_ready_seconds: i32, now: Timestamp) -> bool {
         return is_ready(pod);
     }
     let since = ready_since(pod);
-    since.is_some_and(|since| now.duration_since(since) >= SignedDuration::from_secs(min_ready_seconds.into()))
+    since
+        .is_some_and(|since| now.duration_since(since) >= SignedDuration::from_secs(min_ready_seconds.into()))
 }
 
 fn ready_condition(pod: &Pod) -> Option<&PodCondition> {
@@ -115,7 +116,8 @@ mod tests {
     #[test]
     fn the_pod_goes_first_that_is_missed_least() {
         let waiting = json!([{"type": "Ready", "status": "False"}]);
-        let newer = json!([{"type": "Ready", "status": "True", "lastTransitionTime": "2026-02-01T00:00:00Z"}]);
+        let newer =
+            json!([{"type": "Ready", "status": "True", "lastTransitionTime": "2026-02-01T00:00:00Z"}]);
         let restarted = json!([{"name": "c", "image": "", "imageID": "", "ready": true, "restartCount": 3}]);
         let from_least_to_most = [
             (pod("unassigned", &json!({"/spec/nodeName": ""})), 0),

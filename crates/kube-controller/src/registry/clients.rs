@@ -10,7 +10,9 @@ use crate::manager::BoxError;
 
 /// Makes clients, one for each controller, so that the server can tell them apart. Clones are the same.
 #[derive(Clone)]
-pub struct ClientBuilder(Arc<dyn Fn(&str) -> Result<Client, BoxError> + Send + Sync>);
+pub struct ClientBuilder(Arc<Make>);
+
+type Make = dyn Fn(&str) -> Result<Client, BoxError> + Send + Sync;
 
 impl ClientBuilder {
     /// Asks this for a client for a controller of a name.

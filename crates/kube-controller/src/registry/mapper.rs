@@ -16,7 +16,13 @@ pub const MAPPER_LIFE: Duration = Duration::from_secs(30);
 #[derive(Clone)]
 pub struct RestMapper {
     client: Client,
-    known: Arc<Mutex<Option<(Instant, Arc<Resources>)>>>,
+    known: Arc<Mutex<Option<Known>>>,
+}
+
+/// What the server said, and until when that is taken for true.
+struct Known {
+    until: Instant,
+    resources: Arc<Resources>,
 }
 
 impl RestMapper {
@@ -28,13 +34,13 @@ impl RestMapper {
     /// All resources of the server.
     pub async fn resources(&self) -> Result<Arc<Resources>, DiscoveryError> {
         let now = Instant::now();
-        if let Some((until, known)) = &*self.known.lock()
-            && now < *until
+        if let Some(known) = &*self.known.lock()
+            && now < known.until
         {
-            return Ok(Arc::clone(known));
+            return Ok(Arc::clone(&known.resources));
         }
         let fetched = Arc::new(Resources::fetch(&self.client).await?);
-        *self.known.lock() = Some((now + MAPPER_LIFE, Arc::clone(&fetched)));
+        *self.known.lock() = Some(Known { until: now + MAPPER_LIFE, resources: Arc::clone(&fetched) });
         Ok(fetched)
     }
 

@@ -42,7 +42,8 @@ async fn without_grace_nothing_is_waited_for_and_nothing_is_an_error() {
 
 #[tokio::test(start_paused = true)]
 async fn with_unlimited_grace_everything_is_waited_for() {
-    let (manager, log) = (manager(|settings| settings.unlimited_grace()).await, Log::default());
+    let (manager, log) =
+        (manager(kube_controller::manager::ManagerBuilder::unlimited_grace).await, Log::default());
     manager.add(Part::new("lazy", Group::Others, &log).ends_after(HOUR)).unwrap();
     let run = Run::of(manager);
     settle().await;

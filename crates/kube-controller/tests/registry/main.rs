@@ -1,5 +1,7 @@
 //! Many controllers in one program.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
 use std::sync::Arc;
 use std::time::Duration;
 

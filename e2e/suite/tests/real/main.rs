@@ -17,6 +17,7 @@ mod negotiation;
 mod outages;
 mod overload;
 mod tokens;
+mod workloads;
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -40,7 +40,8 @@ impl Controller {
                 if old.resource_version() == new.resource_version() {
                     return;
                 }
-                let uid = |set: &Object<ReplicaSet>| controller_of(&set.metadata).map(|owner| owner.uid.clone());
+                let uid =
+                    |set: &Object<ReplicaSet>| controller_of(&set.metadata).map(|owner| owner.uid.clone());
                 let handed_over = uid(old) != uid(new);
                 if handed_over && let Some(before) = self.owner(old) {
                     self.queue.add(before.key().to_owned());

@@ -50,7 +50,8 @@ fn build(context: &ControllerContext, options: Options) -> Result<NewController,
     let informers = &context.informers;
     let deployments = informers.of::<Deployment>()?;
     let (sets, pods) = (informers.of::<ReplicaSet>()?, informers.of::<Pod>()?);
-    let sets_by_owner = sets.add_index("deployment/controller", |set: &ReplicaSet| by_controller(&set.metadata))?;
+    let sets_by_owner =
+        sets.add_index("deployment/controller", |set: &ReplicaSet| by_controller(&set.metadata))?;
     let pods_by_owner = pods.add_index("deployment/controller", |pod: &Pod| by_controller(&pod.metadata))?;
     let (recorder, writer) = EventRecorder::new(client.clone(), CONTROLLER, CONTROLLER);
     let controller = Arc::new(Controller {
@@ -72,7 +73,7 @@ fn build(context: &ControllerContext, options: Options) -> Result<NewController,
                 (controller.queue.clone(), controller.options.clone(), Arc::clone(&controller));
             work(&queue, WORKERS, &stop, &options, move |key| {
                 let controller = Arc::clone(&each);
-                async move { controller.sync(&key).await }
+                async move { Box::pin(controller.sync(&key)).await }
             })
             .await;
         }

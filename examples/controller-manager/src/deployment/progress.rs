@@ -36,7 +36,8 @@ impl Case<'_> {
         }
         let mut changed = (**self.deployment).clone();
         changed.status = Some(status);
-        match self.deployments.replace_status(self.deployment.name(), &PostParams::default(), &changed).await {
+        match self.deployments.replace_status(self.deployment.name(), &PostParams::default(), &changed).await
+        {
             // It is looked at again as it is by now.
             Err(error) if is_conflict(&error) => Ok(None),
             outcome => Ok(outcome.map(|_| None)?),
@@ -54,7 +55,9 @@ impl Case<'_> {
         let mut next = DeploymentStatus {
             observed_generation: self.deployment.metadata.generation,
             replicas: Some(total),
-            updated_replicas: Some(new.and_then(|name| self.all.get(name)).map_or(0, |set| status(set).replicas)),
+            updated_replicas: Some(
+                new.and_then(|name| self.all.get(name)).map_or(0, |set| status(set).replicas),
+            ),
             ready_replicas: Some(sum(&|set| status(set).ready_replicas.unwrap_or(0))),
             available_replicas: Some(available),
             unavailable_replicas: Some((wanted - available).max(0)),
@@ -154,7 +157,8 @@ impl Case<'_> {
         let of_new = new.and_then(|name| self.all.get(name)).and_then(failure);
         match of_new.or_else(|| self.old_sets(new).iter().find_map(failure)) {
             Some(failed) => {
-                let (reason, message) = (failed.reason.unwrap_or_default(), failed.message.unwrap_or_default());
+                let (reason, message) =
+                    (failed.reason.unwrap_or_default(), failed.message.unwrap_or_default());
                 self.set(status, REPLICA_FAILURE, "True", &reason, message);
             }
             None => remove(status, REPLICA_FAILURE),

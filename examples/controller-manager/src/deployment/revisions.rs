@@ -34,7 +34,8 @@ impl Case<'_> {
         if changed {
             self.replace(&set).await?;
         }
-        let revision = self.all.get(&name).and_then(|set| noted::<i64>(&set.metadata, REVISION)).unwrap_or(revision);
+        let revision =
+            self.all.get(&name).and_then(|set| noted::<i64>(&set.metadata, REVISION)).unwrap_or(revision);
         self.note_revision(revision).await?;
         Ok(Some(name))
     }
@@ -44,7 +45,8 @@ impl Case<'_> {
         let mut all: Vec<ReplicaSet> = self.all.values().cloned().collect();
         sort_by_age(&mut all);
         let wanted = &self.deployment.spec.template;
-        let same = |set: &ReplicaSet| set.spec.template.as_ref().is_some_and(|its| template::is_same(its, wanted));
+        let same =
+            |set: &ReplicaSet| set.spec.template.as_ref().is_some_and(|its| template::is_same(its, wanted));
         all.into_iter().find(same)?.metadata.name
     }
 
@@ -82,8 +84,8 @@ impl Case<'_> {
         let replicas = self.new_set_size(&set);
         set.spec.replicas = Some(replicas);
         self.annotate(&mut set, revision, false);
-        note(&mut set.metadata, DESIRED, self.wanted());
-        note(&mut set.metadata, MAX, self.wanted() + self.max_surge());
+        note(&mut set.metadata, DESIRED, &self.wanted());
+        note(&mut set.metadata, MAX, &(self.wanted() + self.max_surge()));
         let made = match self.sets.create(&PostParams::default(), &set).await {
             Ok(made) => made,
             Err(error) if is_already_exists(&error) => self.somebody_was_faster(&set, collisions).await?,
@@ -123,15 +125,16 @@ impl Case<'_> {
     fn annotate(&self, set: &mut ReplicaSet, revision: i64, exists: bool) -> bool {
         let mut changed = false;
         for (key, value) in template::copied(self.deployment.metadata.annotations.as_ref()) {
-            changed |= note(&mut set.metadata, &key, value);
+            changed |= note(&mut set.metadata, &key, &value);
         }
         let before: Option<i64> = noted(&set.metadata, REVISION);
         if before.is_none_or(|before| before < revision) {
-            note(&mut set.metadata, REVISION, revision);
+            note(&mut set.metadata, REVISION, &revision);
             changed = true;
             if let Some(before) = before.filter(|_| exists) {
                 let history: Option<String> = noted(&set.metadata, REVISION_HISTORY);
-                let history = history.map_or_else(|| before.to_string(), |history| format!("{history},{before}"));
+                let history =
+                    history.map_or_else(|| before.to_string(), |history| format!("{history},{before}"));
                 let from = history.len().saturating_sub(MAX_REVISION_HISTORY);
                 note(&mut set.metadata, REVISION_HISTORY, &history[from..]);
             }

@@ -27,7 +27,8 @@ impl Case<'_> {
     }
 
     async fn shrink_old(&mut self, new: Option<&str>) -> Outcome<bool> {
-        let old: Vec<ReplicaSet> = self.old_sets(new).into_iter().filter(|set| replicas_of(set) > 0).collect();
+        let old: Vec<ReplicaSet> =
+            self.old_sets(new).into_iter().filter(|set| replicas_of(set) > 0).collect();
         if old.is_empty() {
             return Ok(false);
         }

@@ -27,7 +27,8 @@ impl Case<'_> {
         if self.strategy() == "Recreate" {
             return (0, 0);
         }
-        let rolling = self.deployment.spec.strategy.as_ref().and_then(|strategy| strategy.rolling_update.as_ref());
+        let rolling =
+            self.deployment.spec.strategy.as_ref().and_then(|strategy| strategy.rolling_update.as_ref());
         let quarter = IntOrString::String("25%".to_owned());
         let surge = rolling.and_then(|rolling| rolling.max_surge.as_ref()).unwrap_or(&quarter);
         let unavailable = rolling.and_then(|rolling| rolling.max_unavailable.as_ref()).unwrap_or(&quarter);
@@ -76,7 +77,8 @@ impl Case<'_> {
     }
 
     async fn scale_in_proportion(&mut self) -> Outcome {
-        let mut active: Vec<ReplicaSet> = self.all.values().filter(|set| replicas_of(set) > 0).cloned().collect();
+        let mut active: Vec<ReplicaSet> =
+            self.all.values().filter(|set| replicas_of(set) > 0).cloned().collect();
         let allowed = if self.wanted() > 0 { self.wanted() + self.max_surge() } else { 0 };
         let to_add = allowed - active.iter().map(replicas_of).sum::<i32>();
         // The largest first; of equals the newest if it grows, the oldest if it shrinks.
@@ -131,15 +133,17 @@ impl Case<'_> {
     /// The set has all the pods that the deployment wants, and they work.
     fn is_saturated(&self, set: &ReplicaSet) -> bool {
         let desired: Option<i32> = noted(&set.metadata, DESIRED);
-        replicas_of(set) == self.wanted() && desired == Some(self.wanted()) && available_of(set) == self.wanted()
+        replicas_of(set) == self.wanted()
+            && desired == Some(self.wanted())
+            && available_of(set) == self.wanted()
     }
 
     /// Gives a set another size, and notes for which size of the deployment. True if it was another.
     pub(super) async fn resize(&mut self, set: &ReplicaSet, size: i32) -> Outcome<bool> {
         let before = replicas_of(set);
         let mut changed = set.clone();
-        let mut noted = note(&mut changed.metadata, DESIRED, self.wanted());
-        noted |= note(&mut changed.metadata, MAX, self.wanted() + self.max_surge());
+        let mut noted = note(&mut changed.metadata, DESIRED, &self.wanted());
+        noted |= note(&mut changed.metadata, MAX, &(self.wanted() + self.max_surge()));
         if before == size && !noted {
             return Ok(false);
         }

@@ -61,7 +61,7 @@ pub(super) fn noted<T: std::str::FromStr>(meta: &ObjectMeta, annotation: &str) -
 }
 
 /// Notes something; false if it was noted already.
-pub(super) fn note(meta: &mut ObjectMeta, annotation: &str, value: impl ToString) -> bool {
+pub(super) fn note(meta: &mut ObjectMeta, annotation: &str, value: &(impl ToString + ?Sized)) -> bool {
     let value = value.to_string();
     let annotations = meta.annotations.get_or_insert_default();
     if annotations.get(annotation) == Some(&value) {
@@ -80,7 +80,8 @@ mod tests {
     #[test]
     fn templates_that_differ_have_hashes_that_differ_and_so_have_tries() {
         let template = |image: &str| -> PodTemplateSpec {
-            serde_json::from_value(json!({"spec": {"containers": [{"name": "main", "image": image}]}})).unwrap()
+            serde_json::from_value(json!({"spec": {"containers": [{"name": "main", "image": image}]}}))
+                .unwrap()
         };
         assert_eq!(hash(&template("v1"), 0), hash(&template("v1"), 0));
         assert_ne!(hash(&template("v1"), 0), hash(&template("v2"), 0));

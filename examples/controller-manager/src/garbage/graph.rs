@@ -176,7 +176,9 @@ impl Node {
 
     /// It keeps this owner from going.
     pub fn blocks(&self, owner: &str) -> bool {
-        self.owners.iter().any(|reference| reference.uid == owner && reference.block_owner_deletion == Some(true))
+        self.owners
+            .iter()
+            .any(|reference| reference.uid == owner && reference.block_owner_deletion == Some(true))
     }
 }
 
@@ -209,7 +211,11 @@ mod tests {
     #[test]
     fn dependents_of_one_that_is_gone_are_looked_at_also_if_they_came_first() {
         let mut graph = Graph::default();
-        assert_eq!(see(&mut graph, "child", &["parent"], &json!({})), delete(&["child"]), "where is its owner?");
+        assert_eq!(
+            see(&mut graph, "child", &["parent"], &json!({})),
+            delete(&["child"]),
+            "where is its owner?"
+        );
         assert_eq!(see(&mut graph, "parent", &[], &json!({})), []);
         assert_eq!(see(&mut graph, "second", &["parent"], &json!({})), []);
         assert_eq!(graph.dependents("parent").len(), 2);
@@ -244,7 +250,8 @@ mod tests {
         let mut graph = Graph::default();
         see(&mut graph, "parent", &[], &json!({}));
         let reference = |change: &Value| -> OwnerReference {
-            let mut reference = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "parent", "uid": "parent"});
+            let mut reference =
+                json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "parent", "uid": "parent"});
             reference.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
             serde_json::from_value(reference).unwrap()
         };

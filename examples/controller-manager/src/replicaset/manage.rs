@@ -55,7 +55,10 @@ impl Controller {
                 match outcome {
                     Ok(made) => {
                         let name = made.metadata.name.unwrap_or_default();
-                        self.tell(set, Event::normal("SuccessfulCreate", "Create", format!("Created pod: {name}")));
+                        self.tell(
+                            set,
+                            Event::normal("SuccessfulCreate", "Create", format!("Created pod: {name}")),
+                        );
                     }
                     Err(error) => {
                         // Nobody will see this one come.

@@ -116,7 +116,9 @@ impl Controller {
         };
         let going = going
             .iter()
-            .filter(|pod| crate::owners::controller_of(&pod.metadata).is_some_and(|owner| owner.uid == set.uid()))
+            .filter(|pod| {
+                crate::owners::controller_of(&pod.metadata).is_some_and(|owner| owner.uid == set.uid())
+            })
             .count();
         let status = status::calculate(&set, &owned, going, managed.as_ref().err(), self.options.now());
         let (wanted, ready, available) =

@@ -61,7 +61,11 @@ fn reason(pods: usize, wanted: i32) -> &'static str {
 }
 
 /// Writes what has changed; if somebody else was faster, once more on top of that.
-pub(super) async fn update(sets: &Api<ReplicaSet>, set: &Object<ReplicaSet>, status: ReplicaSetStatus) -> Outcome {
+pub(super) async fn update(
+    sets: &Api<ReplicaSet>,
+    set: &Object<ReplicaSet>,
+    status: ReplicaSetStatus,
+) -> Outcome {
     if is_same(set.status.as_ref(), &status) {
         return Ok(());
     }

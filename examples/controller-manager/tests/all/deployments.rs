@@ -22,7 +22,8 @@ fn sets(world: &World) -> Vec<(i64, String, i64, i64)> {
         .list("ReplicaSet")
         .iter()
         .map(|set| {
-            let revision = set["metadata"]["annotations"]["deployment.kubernetes.io/revision"].as_str().unwrap();
+            let revision =
+                set["metadata"]["annotations"]["deployment.kubernetes.io/revision"].as_str().unwrap();
             let image = set["spec"]["template"]["spec"]["containers"][0]["image"].as_str().unwrap();
             let has = set["status"]["replicas"].as_i64().unwrap_or(0);
             (revision.parse().unwrap(), image.to_owned(), set["spec"]["replicas"].as_i64().unwrap(), has)
@@ -122,7 +123,10 @@ async fn a_rolling_update_stays_within_its_limits_all_the_way() {
     assert!(least >= 9 && most <= 11, "at least {least} worked, at most {most} were there");
     assert!(most > 10, "it used the room that it has");
     assert_eq!(status(&world), [10, 10, 10, 10, 0]);
-    assert_eq!(world.get("Deployment", "web")["metadata"]["annotations"]["deployment.kubernetes.io/revision"], "2");
+    assert_eq!(
+        world.get("Deployment", "web")["metadata"]["annotations"]["deployment.kubernetes.io/revision"],
+        "2"
+    );
     run.end().await;
 }
 

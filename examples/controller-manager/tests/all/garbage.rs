@@ -139,7 +139,11 @@ async fn what_names_an_owner_that_never_was_is_garbage_and_what_cannot_be_known_
     ]);
     let run = world.run(ALONE);
     a_while().await;
-    assert_eq!(world.names("ConfigMap"), ["good", "of-something-unknown", "parent"], "and not that of another namespace");
+    assert_eq!(
+        world.names("ConfigMap"),
+        ["good", "of-something-unknown", "parent"],
+        "and not that of another namespace"
+    );
     assert!(world.reports.lock()[0].contains("the server has no example.com/v1 Foo"));
     run.end().await;
 }
@@ -177,7 +181,9 @@ async fn kinds_that_are_defined_later_are_followed_by_their_metadata() {
     let foo = json!({"apiVersion": "example.com/v1", "kind": "Foo", "metadata": {"name": "foo", "namespace": "default"}});
     tokio::time::sleep(Duration::from_secs(65)).await;
     world.seed(&[foo]);
-    let uid = world.server.object("example.com/v1/Foo", "default", "foo").unwrap().unwrap()["metadata"]["uid"].clone();
+    let uid =
+        world.server.object("example.com/v1/Foo", "default", "foo").unwrap().unwrap()["metadata"]["uid"]
+            .clone();
     let mut child = config("child");
     child["metadata"]["ownerReferences"] =
         json!([{"apiVersion": "example.com/v1", "kind": "Foo", "name": "foo", "uid": uid}]);
@@ -216,7 +222,8 @@ async fn what_an_orphaning_deployment_leaves_behind_goes_on_and_is_found_again()
     a_while().await;
     let (sets, pods) = (world.names("ReplicaSet"), world.names("Pod"));
     let web: Api<Deployment> = Api::default_namespaced(world.server.in_process_client());
-    let params = DeleteParams { propagation_policy: Some(PropagationPolicy::Orphan), ..DeleteParams::default() };
+    let params =
+        DeleteParams { propagation_policy: Some(PropagationPolicy::Orphan), ..DeleteParams::default() };
     web.delete("web", &params).await.unwrap();
     a_while().await;
     assert!(!world.is_there("Deployment", "web"));

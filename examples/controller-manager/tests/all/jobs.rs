@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use crate::World;
 
 fn job(name: &str, ttl: Option<u32>, finished: Option<&str>) -> Value {
-    let condition = |kind: &str| json!([{"type": kind, "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}]);
+    let condition =
+        |kind: &str| json!([{"type": kind, "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}]);
     json!({
         "apiVersion": "batch/v1",
         "kind": "Job",

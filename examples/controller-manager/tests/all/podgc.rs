@@ -57,7 +57,10 @@ async fn pods_that_were_told_to_end_before_they_had_a_node_are_deleted() {
     // The finalizer keeps it; it was deleted all the same.
     assert_eq!(world.get("Pod", "never")["status"]["phase"], "Failed");
     let condition = &world.get("Pod", "never")["status"]["conditions"][0];
-    assert_eq!((&condition["type"], &condition["reason"]), (&json!("DisruptionTarget"), &json!("DeletionByPodGC")));
+    assert_eq!(
+        (&condition["type"], &condition["reason"]),
+        (&json!("DisruptionTarget"), &json!("DeletionByPodGC"))
+    );
     assert!(world.get("Pod", "waiting")["metadata"]["deletionTimestamp"].is_null());
     run.end().await;
 }

@@ -49,12 +49,8 @@ async fn scaling_makes_and_deletes_pods_those_first_that_are_missed_least() {
     let run = world.run(ALONE);
     a_while().await;
     make_ready(&world.server, 2);
-    let ready: Vec<String> = world
-        .list("Pod")
-        .iter()
-        .filter(|pod| pod["status"]["phase"] == "Running")
-        .map(name)
-        .collect();
+    let ready: Vec<String> =
+        world.list("Pod").iter().filter(|pod| pod["status"]["phase"] == "Running").map(name).collect();
     world.scale("ReplicaSet", "web", 2);
     a_while().await;
     assert_eq!(world.names("Pod"), ready, "those that do not work go first");
@@ -148,14 +144,18 @@ async fn a_cache_that_is_behind_makes_nothing_twice() {
     world.server.inject(Fault::delay(Duration::from_secs(15)).on(Verb::Watch).resource("pods"));
     world.server.stop_watches_of("pods");
     for count in 1..=5 {
-        world.change("ReplicaSet", "web", |set| set["metadata"]["annotations"] = json!({"n": count.to_string()}));
+        world.change("ReplicaSet", "web", |set| {
+            set["metadata"]["annotations"] = json!({"n": count.to_string()});
+        });
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
     world.server.clear_faults();
     a_while().await;
-    let made = world.server.requests().into_iter().filter(|request| {
-        request.verb == Some(Verb::Create) && request.resource == "pods"
-    });
+    let made = world
+        .server
+        .requests()
+        .into_iter()
+        .filter(|request| request.verb == Some(Verb::Create) && request.resource == "pods");
     assert_eq!(made.count(), 10);
     assert_eq!(status(&world, "web"), [10, 10, 10, 10]);
     run.end().await;
@@ -169,7 +169,10 @@ async fn a_server_that_refuses_pods_is_asked_for_few_and_the_set_says_so() {
     let run = world.run(ALONE);
     tokio::time::sleep(Duration::from_secs(2)).await;
     let condition = world.get("ReplicaSet", "web")["status"]["conditions"][0].clone();
-    assert_eq!((&condition["type"], &condition["reason"]), (&json!("ReplicaFailure"), &json!("FailedCreate")));
+    assert_eq!(
+        (&condition["type"], &condition["reason"]),
+        (&json!("ReplicaFailure"), &json!("FailedCreate"))
+    );
     assert!(broken.hits() < 15, "{}: one for each try", broken.hits());
     broken.remove();
     tokio::time::sleep(A_WHILE * 10).await;
