@@ -312,10 +312,14 @@ async fn our_controllers_make_of_the_same_inputs_what_the_real_ones_make() {
         server.stop().await.unwrap();
         states
     };
-    let (real, ours) = (real.await, ours.await);
+    let (real, ours) = tokio::join!(Box::pin(real), Box::pin(ours));
+    let mut different = Vec::new();
     for ((step, real), (_, ours)) in real.iter().zip(&ours) {
         for kind in ["Deployment", "ReplicaSet", "Pod", "ConfigMap"] {
-            assert_eq!(real[kind], ours[kind], "{step}, {kind}: the real one left, ours right");
+            if real[kind] != ours[kind] {
+                different.push(format!("{step}, {kind}:\nreal {}\nours {}", real[kind], ours[kind]));
+            }
         }
     }
+    assert!(different.is_empty(), "{}", different.join("\n"));
 }

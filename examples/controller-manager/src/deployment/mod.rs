@@ -134,10 +134,11 @@ impl Case<'_> {
         if self.deployment.metadata.deletion_timestamp.is_some() {
             return self.sync_status_only().await;
         }
-        if self.deployment.spec.paused == Some(true) {
-            return self.sync_scale().await;
+        if self.say_whether_paused().await? {
+            // It is looked at again as it is by now.
+            return Ok(None);
         }
-        if self.was_scaled() {
+        if self.deployment.spec.paused == Some(true) || self.was_scaled() {
             return self.sync_scale().await;
         }
         match self.strategy() {
@@ -153,12 +154,12 @@ impl Case<'_> {
         if self.deployment.spec.paused == Some(true) {
             self.clean_up(new.as_deref()).await?;
         }
-        self.sync_rollout_status(new.as_deref()).await
+        self.sync_status(new.as_deref()).await
     }
 
     async fn sync_status_only(&mut self) -> Outcome<Again> {
-        let new = self.find_new_set(false).await?;
-        self.sync_rollout_status(new.as_deref()).await
+        let new = self.existing_new_set();
+        self.sync_status(new.as_deref()).await
     }
 
     fn strategy(&self) -> &str {

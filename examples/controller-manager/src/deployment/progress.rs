@@ -12,6 +12,9 @@ const AVAILABLE: &str = "Available";
 const PROGRESSING: &str = "Progressing";
 const REPLICA_FAILURE: &str = "ReplicaFailure";
 
+/// It scales, and does not update.
+const PAUSED: &str = "DeploymentPaused";
+
 /// Everything is as it should be.
 const DONE: &str = "NewReplicaSetAvailable";
 
@@ -30,17 +33,49 @@ impl Case<'_> {
         let mut status = self.status(new);
         self.judge_progress(&mut status, new);
         self.copy_failure(&mut status, new);
-        let before = self.deployment.status.clone().unwrap_or_default();
-        if plain(&before) == plain(&status) {
-            return Ok(self.look_again(&status));
+        let again = self.look_again(&status);
+        Ok(if self.write(status).await? { None } else { again })
+    }
+
+    /// Writes what has changed, and judges nothing: it is not in the middle of an update, or will be judged next.
+    pub(super) async fn sync_status(&self, new: Option<&str>) -> Outcome<Again> {
+        self.write(self.status(new)).await?;
+        Ok(None)
+    }
+
+    /// Says that it is paused, or is not any more. True if that was not said before.
+    pub(super) async fn say_whether_paused(&self) -> Outcome<bool> {
+        let mut status = self.deployment.status.clone().unwrap_or_default();
+        let said =
+            find(&status, PROGRESSING).and_then(|condition| condition.reason.clone()).unwrap_or_default();
+        if !self.has_deadline() || said == "ProgressDeadlineExceeded" {
+            return Ok(false);
+        }
+        match (self.deployment.spec.paused == Some(true), said == PAUSED) {
+            (true, false) => {
+                self.set(&mut status, PROGRESSING, "Unknown", PAUSED, "Deployment is paused".to_owned())
+            }
+            (false, true) => {
+                let message = "Deployment is resumed".to_owned();
+                self.set(&mut status, PROGRESSING, "Unknown", "DeploymentResumed", message);
+            }
+            _ => return Ok(false),
+        }
+        self.write(status).await
+    }
+
+    /// Writes a status; false if there is nothing new in it.
+    async fn write(&self, status: DeploymentStatus) -> Outcome<bool> {
+        if plain(&self.deployment.status.clone().unwrap_or_default()) == plain(&status) {
+            return Ok(false);
         }
         let mut changed = (**self.deployment).clone();
         changed.status = Some(status);
         match self.deployments.replace_status(self.deployment.name(), &PostParams::default(), &changed).await
         {
             // It is looked at again as it is by now.
-            Err(error) if is_conflict(&error) => Ok(None),
-            outcome => Ok(outcome.map(|_| None)?),
+            Err(error) if is_conflict(&error) => Ok(true),
+            outcome => Ok(outcome.map(|_| true)?),
         }
     }
 
@@ -83,9 +118,6 @@ impl Case<'_> {
         let current = find(status, PROGRESSING).cloned();
         let reason = current.as_ref().and_then(|condition| condition.reason.clone()).unwrap_or_default();
         if status.replicas == status.updated_replicas && reason == DONE {
-            return;
-        }
-        if self.deployment.spec.paused == Some(true) {
             return;
         }
         let named = new.map_or_else(String::new, |name| format!("ReplicaSet {name:?} "));
