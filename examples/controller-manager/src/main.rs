@@ -108,6 +108,11 @@ async fn run(arguments: Arguments) -> Result<(), BoxError> {
         .start_interval(Duration::from_secs(arguments.start_interval))
         .build();
     manager.add(controllers)?;
+    let stopping = stop.clone();
+    tokio::spawn(async move {
+        stopping.cancelled().await;
+        eprintln!("stopping");
+    });
     Ok(manager.run(stop).await?)
 }
 
