@@ -137,12 +137,12 @@ async fn a_set_that_goes_makes_and_takes_nothing() {
 #[tokio::test(start_paused = true)]
 async fn a_cache_that_is_behind_makes_nothing_twice() {
     let world = World::new().await;
-    world.seed(&[replica_set("web", 10)]);
     let run = world.run(ALONE);
-    // Watches of pods are silent for a while: what is made is not seen.
-    tokio::time::sleep(Duration::from_millis(1)).await;
+    a_while().await;
+    // The watch of pods is silent for a while: what is made is not seen.
     world.server.inject(Fault::delay(Duration::from_secs(15)).on(Verb::Watch).resource("pods"));
     world.server.stop_watches_of("pods");
+    world.seed(&[replica_set("web", 10)]);
     for count in 1..=5 {
         world.change("ReplicaSet", "web", |set| {
             set["metadata"]["annotations"] = json!({"n": count.to_string()});
