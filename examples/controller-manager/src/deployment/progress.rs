@@ -53,7 +53,7 @@ impl Case<'_> {
         }
         match (self.deployment.spec.paused == Some(true), said == PAUSED) {
             (true, false) => {
-                self.set(&mut status, PROGRESSING, "Unknown", PAUSED, "Deployment is paused".to_owned())
+                self.set(&mut status, PROGRESSING, "Unknown", PAUSED, "Deployment is paused".to_owned());
             }
             (false, true) => {
                 let message = "Deployment is resumed".to_owned();
