@@ -4,12 +4,15 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use futures::Stream;
 use parking_lot::Mutex;
+use tokio::runtime::RuntimeFlavor;
 use tokio::sync::watch;
+use tokio_util::task::TaskTracker;
 
 use super::pending::Pending;
 use super::resync::Due;
@@ -56,8 +59,10 @@ impl ListenerOptions {
         self
     }
 
-    /// The handler may block: it gets a thread of its own. Without this it shares the runtime's threads with everything
-    /// else, and must not hold one for long. Streams have no use for it.
+    /// The handler blocks: it gets a thread of its own from the beginning. Without this it shares the runtime's threads
+    /// with everything else, until a call takes longer than 5 milliseconds; then it goes to a thread of its own. Where
+    /// the runtime has only one thread, every handler that does not ask for its own holds up everything else. Streams have
+    /// no use for it.
     pub fn blocking(mut self) -> Self {
         self.blocking = true;
         self
@@ -106,6 +111,8 @@ pub struct ListenerStatus {
     pub panics: u64,
     /// What the last panic said.
     pub last_panic: Option<String>,
+    /// The handler has a thread of its own: it asked for one, or it was slow.
+    pub own_thread: bool,
     /// All initial objects have been told.
     pub synced: bool,
 }
@@ -126,6 +133,7 @@ struct Inner<K> {
     told: u64,
     panics: u64,
     last_panic: Option<String>,
+    own_thread: bool,
     waker: Option<Waker>,
     due: Due,
     /// It is to be told everything again.
@@ -164,6 +172,7 @@ impl<K> Listener<K> {
             told: 0,
             panics: 0,
             last_panic: None,
+            own_thread: options.blocking,
             waker: None,
             due,
             again: false,
@@ -247,6 +256,7 @@ impl<K> Listener<K> {
             told: inner.told,
             panics: inner.panics,
             last_panic: inner.last_panic.clone(),
+            own_thread: inner.own_thread,
             synced: inner.initial_known && inner.initial_left == 0,
         }
     }
@@ -283,6 +293,15 @@ impl<K> Listener<K> {
         }
     }
 
+    /// The handler goes to a thread of its own.
+    fn moves(&self, told: Option<Told>) {
+        let mut inner = self.inner.lock();
+        inner.own_thread = true;
+        if let Some(told) = told {
+            self.note_told(&mut inner, told);
+        }
+    }
+
     fn ended(&self) {
         let mut inner = self.inner.lock();
         inner.open = Open::No;
@@ -307,13 +326,62 @@ impl<K> fmt::Debug for Listener<K> {
     }
 }
 
-/// Calls a handler with every event, until the end. A panic is caught, and the handler goes on.
-pub(super) async fn run<K>(listener: Arc<Listener<K>>, mut handler: impl Handle<K>) {
+/// A handler that holds its thread for longer than this gets one of its own.
+const SLOW: Duration = Duration::from_millis(5);
+
+/// So many handlers have threads of their own at most, unless they ask for one: the runtime has more, but others need
+/// them too.
+const MAX_OWN_THREADS: usize = 256;
+
+/// How many handlers have got threads of their own.
+static OWN_THREADS: AtomicUsize = AtomicUsize::new(0);
+
+/// Runs a handler beside others. One that turns out to be slow goes on in a thread of its own, so that it delays nobody.
+pub(super) async fn run_beside_others<K, H>(listener: Arc<Listener<K>>, handler: H, tasks: TaskTracker)
+where
+    K: Send + Sync + 'static,
+    H: Handle<K>,
+{
+    let runtime = tokio::runtime::Handle::current();
+    // With one thread for everything there is no other to give.
+    let may_move = runtime.runtime_flavor() != RuntimeFlavor::CurrentThread;
+    let Some(handler) = run(&listener, handler, may_move).await else { return };
+    tasks.spawn_blocking(move || {
+        runtime.block_on(run(&listener, handler, false));
+        OWN_THREADS.fetch_sub(1, Ordering::Relaxed);
+    });
+}
+
+/// Runs a handler in a thread of its own.
+pub(super) async fn run_alone<K, H: Handle<K>>(listener: Arc<Listener<K>>, handler: H) {
+    run(&listener, handler, false).await;
+}
+
+/// Takes one of the threads that there are for slow handlers.
+fn take_thread() -> bool {
+    let more = |taken| (taken < MAX_OWN_THREADS).then_some(taken + 1);
+    OWN_THREADS.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
+}
+
+/// How long the calls take, of a handler that may be moved.
+#[expect(clippy::disallowed_methods, reason = "a thread is held for as long as the clock on the wall says")]
+fn clock(may_move: bool) -> Option<Instant> {
+    may_move.then(Instant::now)
+}
+
+/// Calls a handler with every event, until the end. A panic is caught, and the handler goes on. Returns the handler before
+/// the end if it is to be moved to another thread.
+async fn run<K, H: Handle<K>>(listener: &Listener<K>, mut handler: H, may_move: bool) -> Option<H> {
     let (mut told, mut turn) = (None, 0);
     while let Some(event) = std::future::poll_fn(|context| listener.poll_next(context, &mut told)).await {
         let initial = event.is_initial();
+        let began = clock(may_move);
         let outcome = catch_unwind(AssertUnwindSafe(|| handler.handle(event)));
         told = Some(Told { initial, panic: outcome.err().map(|panic| panic_message(&*panic)) });
+        if began.is_some_and(|began| began.elapsed() > SLOW) && take_thread() {
+            listener.moves(told.take());
+            return Some(handler);
+        }
         turn += 1;
         if turn == TURN {
             // Handlers are not asynchronous: others get their turn.
@@ -321,7 +389,10 @@ pub(super) async fn run<K>(listener: Arc<Listener<K>>, mut handler: impl Handle<
             tokio::task::yield_now().await;
         }
     }
+    // Whoever waits for the end waits for what the handler holds, too.
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(handler)));
     listener.ended();
+    None
 }
 
 /// What a panic said.

@@ -89,11 +89,10 @@ impl<K> Pending<K> {
             }
             let waiting = std::mem::take(events);
             self.state = State::Latest { order: VecDeque::new(), entries: HashMap::new() };
-            let merged = waiting.into_iter().map(|(since, event)| usize::from(self.merge(event, since)));
-            let cancelled: usize = merged.sum();
-            return Put { initial_cancelled: cancelled + usize::from(self.merge(event, now)) };
+            let cancelled: usize = waiting.into_iter().map(|(since, event)| self.merge(event, since)).sum();
+            return Put { initial_cancelled: cancelled + self.merge(event, now) };
         }
-        Put { initial_cancelled: usize::from(self.merge(event, now)) }
+        Put { initial_cancelled: self.merge(event, now) }
     }
 
     /// The next event; none if nothing waits.
@@ -117,16 +116,18 @@ impl<K> Pending<K> {
         self.state = State::Every(VecDeque::new());
     }
 
-    /// Puts an event into the entry of its object; true if an initial object vanished with it.
-    fn merge(&mut self, event: Event<K>, since: Instant) -> bool {
-        let State::Latest { order, entries } = &mut self.state else { return false };
+    /// Puts an event into the entry of its object; returns how many initial objects vanished with it.
+    fn merge(&mut self, event: Event<K>, since: Instant) -> usize {
+        let State::Latest { order, entries } = &mut self.state else { return 0 };
         let key: Box<str> = event.object().key().into();
         let Some(entry) = entries.get_mut(&key) else {
             order.push_back(key.clone());
             entries.insert(key, Entry::of(event, since));
-            return false;
+            return 0;
         };
         self.coalesced += 1;
+        // What comes out of the entry is what was in it before, or a change of that.
+        let merged = usize::from(event.is_initial());
         entry.resync &= matches!(event, Event::Updated { resync: true, .. });
         entry.now = match event {
             Event::Added { object, .. } | Event::Updated { new: object, .. } => Now::There(object),
@@ -134,12 +135,12 @@ impl<K> Pending<K> {
         };
         if entry.seen.is_none() && matches!(entry.now, Now::Gone(_)) {
             // The listener never heard of it, and need not. Its place in the order is passed over later.
-            let initial = entry.initial;
+            let initial = usize::from(entry.initial);
             entries.remove(&key);
             forget_empty_places(order, entries);
-            return initial;
+            return merged + initial;
         }
-        false
+        merged
     }
 }
 

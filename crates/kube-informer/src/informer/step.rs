@@ -203,6 +203,8 @@ pub(super) fn written<K>(written: Vec<Written<K>>) -> Vec<Event<K>> {
 fn changed<K>(written: Written<K>) -> Option<Event<K>> {
     match written {
         Written { old: None, new: Some(object), .. } => Some(Event::Added { object, initial: false }),
+        // A watch that began from nowhere says again what is known.
+        Written { old: Some(old), new: Some(new), .. } if old.is_same_version(&new) => None,
         Written { old: Some(old), new: Some(new), .. } => Some(Event::Updated { old, new, resync: false }),
         // What the server said about the object when it went, or else what was seen of it last.
         Written { old: Some(old), new: None, last: Some(last) } => {

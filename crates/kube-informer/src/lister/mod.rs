@@ -86,7 +86,7 @@ impl<K: Resource> Lister<K> {
         self.find("", name)
     }
 
-    /// The objects of one namespace.
+    /// The objects of one namespace; of all if it is empty.
     pub fn namespaced<'a>(&'a self, namespace: &'a str) -> NamespacedLister<'a, K> {
         NamespacedLister { lister: self, namespace }
     }
@@ -104,7 +104,8 @@ impl<K: Resource> Lister<K> {
 impl<K: Resource> NamespacedLister<'_, K> {
     /// All objects of the namespace with these labels, in no order.
     pub fn list(&self, selector: &Selector) -> Vec<Object<K>> {
-        selected(&self.lister.store.snapshot(), Some(self.namespace), selector)
+        let namespace = Some(self.namespace).filter(|namespace| !namespace.is_empty());
+        selected(&self.lister.store.snapshot(), namespace, selector)
     }
 
     /// An object of the namespace.
