@@ -31,6 +31,7 @@ mod collect;
 mod controllers;
 
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use prometheus_client::registry::Registry;
@@ -61,6 +62,24 @@ pub struct Metrics {
     shown: Arc<Shown>,
 }
 
+/// A queue that is shown, and how it is doing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct QueueStatus {
+    /// Its `name` label.
+    pub name: String,
+    /// Keys that wait.
+    pub depth: usize,
+    /// Keys that were added.
+    pub adds: u64,
+    /// Adds with a delay.
+    pub retries: u64,
+    /// How long the work that is not done yet has taken so far, together.
+    pub unfinished: Duration,
+    /// The same of the one that takes longest.
+    pub longest: Duration,
+}
+
 #[derive(Default)]
 struct Shown {
     queues: Mutex<Vec<Entry<dyn ObservedQueue>>>,
@@ -80,6 +99,22 @@ impl Metrics {
         let metrics = Self::default();
         registry.register_collector(Box::new(metrics.clone()));
         metrics
+    }
+
+    /// The queues that are shown now, for pages of a program.
+    pub fn queues(&self) -> Vec<QueueStatus> {
+        let shown = living(&self.shown.queues).into_iter().map(|(name, queue)| {
+            let seen = queue.observe();
+            QueueStatus {
+                name,
+                depth: seen.depths.total(),
+                adds: seen.adds,
+                retries: seen.retries,
+                unfinished: seen.unfinished,
+                longest: seen.longest,
+            }
+        });
+        shown.collect()
     }
 
     /// Shows a queue from now on, for as long as it is there.

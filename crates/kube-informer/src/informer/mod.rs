@@ -362,6 +362,10 @@ impl<K: Resource + Send + Sync + 'static> Observed for Shared<K> {
         let packed_bytes = self.store.snapshot().iter().map(|object| object.packed_bytes()).sum();
         Some(Observation { scope: self.scope.clone(), status: self.status(), packed_bytes, latency })
     }
+
+    fn shown(&self) -> Option<(String, InformerStatus)> {
+        self.is_shown().then(|| (self.scope.resource(), self.status()))
+    }
 }
 
 impl<K> Clone for SharedInformer<K> {

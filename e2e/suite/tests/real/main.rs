@@ -20,6 +20,7 @@ mod outages;
 mod overload;
 mod servers;
 mod tokens;
+mod workloads;
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
