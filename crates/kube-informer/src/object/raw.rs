@@ -166,13 +166,11 @@ impl Object<Raw> {
     }
 
     /// An object that can be seen as many types.
-    pub(crate) fn base(object: &Raw, bytes: Box<[u8]>, form: &Arc<Form>) -> Result<Self, DecodeError> {
-        let Some(head) = Head::with_labels(&object.metadata) else {
-            return Err(DecodeError { key: None, why: "a label has a zero in it".to_owned() });
-        };
+    pub(crate) fn base(object: &Raw, bytes: Box<[u8]>, form: &Arc<Form>) -> Self {
+        let head = Head::of(&object.metadata);
         let decode = |bytes: &[u8], form: &Form| form.encoding.decode_object(bytes, form.options);
         let base = Base { bytes, form: Arc::clone(form), decode, seen: Mutex::new(Vec::new()) };
-        Ok(Self::resting_as(head, Rest::Base(Box::new(base))))
+        Self::resting_as(head, Rest::Base(Box::new(base)))
     }
 
     /// The same object as a type; an error if it does not fit.
@@ -222,7 +220,7 @@ impl Object<Raw> {
 }
 
 impl<K> Object<K> {
-    fn resting_as(head: Head, rest: Rest<K>) -> Self {
+    pub(super) fn resting_as(head: Head, rest: Rest<K>) -> Self {
         Self { stored: Stored(Arc::new(Inner { head, rest })), view: std::sync::OnceLock::new() }
     }
 }
