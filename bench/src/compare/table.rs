@@ -142,7 +142,6 @@ pub(super) fn sections(results: &Results, sizes: &Sizes) -> Vec<Section> {
         maker.widget_events(),
         maker.reads("widgets", sizes.widgets, false),
     ]);
-    all.retain(|section| !section.lines.is_empty());
     all
 }
 

@@ -30,7 +30,7 @@ pub(super) async fn run<K: Measured>(settings: Settings) -> Result<(), Error> {
         Step::Events => events::<K>(&settings).await,
         Step::Latency => latency::<K>(&settings).await,
         Step::Reads => reads::<K>(settings).await,
-        Step::Decode | Step::Repeat => Err("decoding needs no copy".into()),
+        Step::Decode | Step::Repeat | Step::Queue => Err("it needs no copy".into()),
     }
 }
 

@@ -1,6 +1,5 @@
 //! JSON or protobuf: the same steps for both, so that whoever asks a server can take what it answers.
 
-use bytes::Bytes;
 use serde::de::DeserializeOwned;
 
 use crate::event::{Event, EventError, decode_event};
@@ -9,6 +8,7 @@ use crate::limits::{Limits, WireError};
 use crate::members::{split_event, strip_managed_fields};
 use crate::meta::{ObjectKey, peek_key};
 use crate::object::{DecodeError, DecodeOptions, decode_object};
+use crate::piece::Piece;
 use crate::proto::{
     ProtoFrames, ProtoListItems, ProtoMessage, decode_event_proto, decode_object_proto, peek_key_proto,
     split_event_proto, strip_managed_fields_proto,
@@ -144,16 +144,16 @@ pub enum Frames {
 }
 
 impl Frames {
-    /// Takes in bytes. Fails if they are part of a frame that is too large; then the stream is of no use any more.
-    pub fn push(&mut self, bytes: &[u8]) -> Result<(), WireError> {
+    /// Takes in bytes.
+    pub fn push(&mut self, bytes: &[u8]) {
         match self {
             Self::Json(frames) => frames.push(bytes),
             Self::Protobuf(frames) => frames.push(bytes),
         }
     }
 
-    /// The next whole frame; none if more bytes are needed.
-    pub fn next_frame(&mut self) -> Result<Option<Bytes>, WireError> {
+    /// The next whole frame; none if more bytes are needed. After an error the stream is of no use any more.
+    pub fn next_frame(&mut self) -> Result<Option<Piece>, WireError> {
         match self {
             Self::Json(frames) => frames.next_frame(),
             Self::Protobuf(frames) => frames.next_frame(),
@@ -191,7 +191,7 @@ impl Items {
     }
 
     /// The next whole item; none if more bytes are needed or the list is at its end.
-    pub fn next_item(&mut self) -> Result<Option<Bytes>, WireError> {
+    pub fn next_item(&mut self) -> Result<Option<Piece>, WireError> {
         match self {
             Self::Json(items) => items.next_item(),
             Self::Protobuf(items) => items.next_item(),

@@ -128,6 +128,8 @@ struct Inner<K> {
     last_panic: Option<String>,
     waker: Option<Waker>,
     due: Due,
+    /// It is to be told everything again.
+    again: bool,
     /// What those who wait have been told.
     progress: Progress,
 }
@@ -164,6 +166,7 @@ impl<K> Listener<K> {
             last_panic: None,
             waker: None,
             due,
+            again: false,
             progress: Progress::default(),
         };
         let name = if options.name.is_empty() { format!("listener-{id}") } else { options.name };
@@ -196,9 +199,17 @@ impl<K> Listener<K> {
         self.inner.lock().open != Open::No
     }
 
-    /// Whether everything is to be told again now.
-    pub(super) fn is_due(&self, now: Instant, started: Option<Instant>) -> bool {
-        self.inner.lock().due.take(now, started)
+    /// Whether everything is to be told again, from now on.
+    pub(super) fn note_due(&self, now: Instant, started: Option<Instant>) -> bool {
+        let mut inner = self.inner.lock();
+        let due = inner.due.take(now, started);
+        inner.again |= due;
+        due
+    }
+
+    /// Whether everything is to be told again; it counts as told then.
+    pub(super) fn take_due(&self) -> bool {
+        std::mem::take(&mut self.inner.lock().again)
     }
 
     pub(super) fn initial_complete(&self) {

@@ -68,20 +68,27 @@ impl<K: Resource + Send + Sync + 'static> Fanout<K> {
         self.resync.start(now);
     }
 
-    /// When to call [`tell_again`](Self::tell_again) next; none for never.
+    /// When to call [`note_due`](Self::note_due) next; none for never.
     pub fn next_resync(&self) -> Option<Instant> {
         self.resync.next_check()
     }
 
-    /// Tells everything that is there to the listeners that are due.
-    pub fn tell_again(&mut self, now: Instant, there: &Snapshot<K>) {
+    /// Finds out which listeners are due; false if nobody is. They are told when [`tell_again`](Self::tell_again) is
+    /// called.
+    pub fn note_due(&mut self, now: Instant) -> bool {
         let started = self.resync.last_check();
-        for listener in self.listeners.iter().filter(|listener| listener.is_due(now, started)) {
+        let due = self.listeners.iter().filter(|listener| listener.note_due(now, started)).count();
+        self.resync.checked(now);
+        due > 0
+    }
+
+    /// Tells everything that is there to the listeners that were due.
+    pub fn tell_again(&mut self, now: Instant, there: &Snapshot<K>) {
+        for listener in self.listeners.iter().filter(|listener| listener.take_due()) {
             let again =
                 there.iter().map(|object| Event::Updated { old: object.clone(), new: object, resync: true });
             listener.push(again, now);
         }
-        self.resync.checked(now);
     }
 
     /// Adds a handler, and tells it of the objects that are there. It is called on a task of its own, one event after

@@ -15,7 +15,7 @@ use super::step::{Applied, List, Step, StepKind, steps, written};
 use super::{Phase, Shared};
 use crate::fanout::{Fanout, panic_message};
 use crate::object::Residency;
-use crate::queue::{Consumer, Depth, queue};
+use crate::queue::{Closed, Consumer, Delta, Depth, Producer, queue};
 use crate::reflector::{Note, Reflector};
 use crate::source::{Scope, SourceError, Transform, Want};
 use crate::store::{Store, Write};
@@ -130,9 +130,24 @@ async fn resync<K: Resource + Send + Sync + 'static>(shared: Weak<Shared<K>>) {
     while let Some(time) = next() {
         tokio::time::sleep_until(time.into()).await;
         let Some(shared) = shared.upgrade() else { return };
-        let mut stage = shared.stage.lock();
-        stage.fanout.tell_again(Instant::now().into_std(), &shared.store.snapshot());
+        if !shared.stage.lock().fanout.note_due(Instant::now().into_std()) {
+            continue;
+        }
+        // In order with what the source says; where there are several, they have no order among them.
+        let queue = shared.traffic.lock().any_queue();
+        let queued = match queue {
+            Some(queue) => queue.push(Delta::Resync).await,
+            None => Err(Closed),
+        };
+        if queued.is_err() {
+            tell_again(&shared);
+        }
     }
+}
+
+fn tell_again<K: Resource + Send + Sync + 'static>(shared: &Shared<K>) {
+    let mut stage = shared.stage.lock();
+    stage.fanout.tell_again(Instant::now().into_std(), &shared.store.snapshot());
 }
 
 /// Takes what one reflector says.
@@ -158,6 +173,9 @@ impl<K: Resource + Send + Sync + 'static> Processor<K> {
 
     /// Takes one step: the store is written and the listeners are told, undisturbed by those who join.
     fn take(&self, shared: &Shared<K>, step: Step<K>) {
+        if step.kind() == StepKind::Again {
+            return tell_again(shared);
+        }
         let (kind, version) = (step.kind(), step.version().to_owned());
         let mut stage = shared.stage.lock();
         // What comes from a source that is followed no more is not wanted.
@@ -263,6 +281,11 @@ impl<K> Traffic<K> {
     fn heard(&mut self, bytes: usize, now: std::time::Instant) {
         self.received_bytes += bytes as u64;
         self.last_heard = Some(now);
+    }
+
+    /// A queue that somebody takes from.
+    fn any_queue(&self) -> Option<Producer<K>> {
+        self.queues.iter().find_map(Depth::producer)
     }
 
     /// Changes that wait for the store.

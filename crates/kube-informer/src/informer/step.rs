@@ -22,6 +22,8 @@ pub(super) enum Step<K> {
     Everything { objects: Vec<Object<K>>, undecodable: Vec<DecodeError>, version: String },
     /// Nothing more has happened up to this version.
     Bookmark { version: String },
+    /// Everything is to be told again.
+    Again,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +31,7 @@ pub(super) enum StepKind {
     Changes,
     Everything,
     Bookmark,
+    Again,
 }
 
 /// Changes of single objects, in order.
@@ -84,6 +87,7 @@ pub(super) fn steps<K: Resource>(batch: Vec<Delta<K>>) -> Vec<Step<K>> {
                 continue;
             }
             Delta::Bookmark { resource_version } => Step::Bookmark { version: resource_version },
+            Delta::Resync => Step::Again,
             Delta::Replaced { objects, resource_version, undecodable } => {
                 Step::Everything { objects, undecodable, version: resource_version }
             }
@@ -101,14 +105,16 @@ impl<K: Resource> Step<K> {
             Step::Changes(_) => StepKind::Changes,
             Step::Everything { .. } => StepKind::Everything,
             Step::Bookmark { .. } => StepKind::Bookmark,
+            Step::Again => StepKind::Again,
         }
     }
 
-    /// The version up to which the copy is current after it.
+    /// The version up to which the copy is current after it; empty if it says nothing about that.
     pub(super) fn version(&self) -> &str {
         match self {
             Step::Changes(changes) => &changes.version,
             Step::Everything { version, .. } | Step::Bookmark { version } => version,
+            Step::Again => "",
         }
     }
 
@@ -121,6 +127,7 @@ impl<K: Resource> Step<K> {
                 }
                 Applied { events: Vec::new(), quarantine: Quarantine::default() }
             }
+            Step::Again => Applied { events: Vec::new(), quarantine: Quarantine::default() },
             Step::Changes(Changes { writes, quarantine, .. }) => {
                 let events = written(store.write(writes, version));
                 Applied { events, quarantine: Quarantine { anew: false, objects: quarantine } }
@@ -283,6 +290,14 @@ mod tests {
         let store = Store::new();
         told(&store, vec![replaced(objects, 1)]);
         store
+    }
+
+    #[test]
+    fn a_resync_is_one_step_and_stays_where_it_was_put() {
+        let deltas =
+            vec![Added(object("a", 2)), Added(object("b", 3)), Delta::Resync, Updated(object("a", 4))];
+        let kinds: Vec<StepKind> = steps(deltas).iter().map(Step::kind).collect();
+        assert_eq!(kinds, [StepKind::Changes, StepKind::Again, StepKind::Changes]);
     }
 
     #[test]

@@ -4,10 +4,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use bytes::Bytes;
 use kube_client::client::Body;
 use kube_core::{Resource, TypeMeta};
-use kube_wire::{DecodeError, DecodeOptions, Encoding, Event, EventError, Frames, Items, Limits, WireError};
+use kube_wire::{
+    DecodeError, DecodeOptions, Encoding, Event, EventError, Frames, Items, Limits, Piece, TooLarge,
+    WireError,
+};
 use serde::de::DeserializeOwned;
 
 use super::pipeline::{Cut, pipeline};
@@ -34,7 +36,11 @@ where
 {
     let Reading { encoding, limits, options, metadata_only, types } = reading;
     let maker = Maker { want: Arc::clone(want), encoding, options, metadata_only, types };
-    let decode = move |item: Bytes| {
+    let decode = move |item: Piece| {
+        let item = match item {
+            Piece::Whole(item) => item,
+            Piece::TooLarge(item) => return Ok(ListPart::Undecodable(item.into())),
+        };
         if let Some(object) = maker.want.known(|| encoding.peek_key(&item)) {
             return Ok(ListPart::Item(object));
         }
@@ -63,7 +69,11 @@ where
     let Reading { encoding, limits, options, metadata_only, types } = reading;
     let maker = Maker { want: Arc::clone(want), encoding, options, metadata_only, types };
     let initial = AtomicBool::new(initial);
-    let decode = move |frame: Bytes| {
+    let decode = move |frame: Piece| {
+        let frame = match frame {
+            Piece::Whole(frame) => frame,
+            Piece::TooLarge(frame) => return too_large(frame),
+        };
         // Much of what is there may be known; what comes later is new.
         let known = || {
             let (kind, object) = encoding.split_event(&frame)?;
@@ -96,6 +106,19 @@ where
         })
     };
     pipeline(body, encoding.frames(limits), want.tracker(), decode)
+}
+
+/// An event that was passed over. It is one object's trouble, if it is about an object.
+fn too_large<K>(frame: TooLarge) -> Result<WatchPart<K>, SourceError> {
+    match frame.event.as_str() {
+        "ADDED" | "MODIFIED" | "DELETED" => {
+            Ok(WatchPart::Undecodable { event: frame.event.clone(), error: frame.into() })
+        }
+        _ => Err(SourceError::garbled(format_args!(
+            "an event that is not about an object has {} bytes; no more than {} are taken",
+            frame.bytes, frame.limit
+        ))),
+    }
 }
 
 /// What a function returns, or what its panic says: a type may have a way of decoding of its own.
@@ -182,7 +205,7 @@ impl<K: Send + 'static> Cut<ListPart<K>> for Items {
         Items::push(self, bytes)
     }
 
-    fn next_piece(&mut self) -> Result<Option<Bytes>, WireError> {
+    fn next_piece(&mut self) -> Result<Option<Piece>, WireError> {
         self.next_item()
     }
 
@@ -202,10 +225,11 @@ impl<K: Send + 'static> Cut<ListPart<K>> for Items {
 
 impl<K: Send + 'static> Cut<WatchPart<K>> for Frames {
     fn push(&mut self, bytes: &[u8]) -> Result<(), WireError> {
-        Frames::push(self, bytes)
+        Frames::push(self, bytes);
+        Ok(())
     }
 
-    fn next_piece(&mut self) -> Result<Option<Bytes>, WireError> {
+    fn next_piece(&mut self) -> Result<Option<Piece>, WireError> {
         self.next_frame()
     }
 

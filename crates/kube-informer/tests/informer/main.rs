@@ -18,6 +18,7 @@ mod metrics;
 mod regressions;
 mod residency;
 mod scopes;
+mod too_large;
 mod untyped;
 mod waiting;
 mod watch;

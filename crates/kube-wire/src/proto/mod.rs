@@ -17,6 +17,7 @@ mod error;
 mod event;
 mod fields;
 mod frames;
+mod glimpse;
 mod items;
 mod meta;
 mod object;
