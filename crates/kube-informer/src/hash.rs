@@ -58,7 +58,10 @@ mod tests {
 
     #[test]
     fn a_key_has_one_hash_in_one_piece_or_in_two() {
-        assert_eq!(hash_key("team-001/web-7d4b9c6f5d-0000001"), hash_pair("team-001", "web-7d4b9c6f5d-0000001"));
+        assert_eq!(
+            hash_key("team-001/web-7d4b9c6f5d-0000001"),
+            hash_pair("team-001", "web-7d4b9c6f5d-0000001")
+        );
         assert_eq!(hash_key("node-1"), hash_pair("", "node-1"));
         assert_ne!(hash_pair("ab", "c"), hash_pair("a", "bc"));
         assert_ne!(hash_pair("", "a"), hash_pair("a", ""));

@@ -5,7 +5,7 @@ use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
 use super::packed::View;
-use super::{Labels, Object, Stored};
+use super::{Labels, Object, Sight, Stored};
 
 /// A stored object, borrowed from a snapshot: everything that an [`Object`] is, for as long as the snapshot is held.
 ///
@@ -25,7 +25,7 @@ impl<'a, K> ObjectRef<'a, K> {
 
     /// A handle, which may be kept.
     pub fn to_object(&self) -> Object<K> {
-        Object { stored: self.stored.clone(), view: self.view.clone() }
+        Object { stored: self.stored.clone(), sight: Sight::Own(self.view.clone()) }
     }
 
     /// `namespace/name`, or the name alone for cluster-scoped objects.

@@ -149,7 +149,8 @@ mod tests {
         assert!(Arc::ptr_eq(&one, &two) && one.id() == two.id());
         assert_eq!(one.iter().collect::<Vec<_>>(), [("app", "web"), ("tier", "")]);
         assert_eq!((one.get("tier"), one.get("no")), (Some(""), None));
-        for other in [&[("app", "web")][..], &[("app", "webtier"), ("", "")], &[("appweb", ""), ("tier", "")]] {
+        for other in [&[("app", "web")][..], &[("app", "webtier"), ("", "")], &[("appweb", ""), ("tier", "")]]
+        {
             assert_ne!(set(other).unwrap().id(), one.id(), "{other:?}");
         }
         assert!(set(&[]).is_none());

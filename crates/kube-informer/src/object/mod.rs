@@ -19,6 +19,7 @@ mod warm;
 
 pub use any::AnyObject;
 pub use borrowed::ObjectRef;
+pub(crate) use head::Identity;
 pub(crate) use label_set::LabelsId;
 pub use labels::Labels;
 pub(crate) use labels::{Matcher, Remembering};
@@ -70,8 +71,15 @@ impl Default for Residency {
 /// What identifies an object, and its labels, are readable without looking into it.
 pub struct Object<K> {
     stored: Stored<K>,
-    /// The value of a packed object, once somebody has looked through this handle.
-    view: OnceLock<Arc<View<K>>>,
+    sight: Sight<K>,
+}
+
+/// The value of a packed object, once somebody has looked through a handle.
+enum Sight<K> {
+    /// Through this one, or one that it is a copy of.
+    Own(OnceLock<Arc<View<K>>>),
+    /// Through any of its copies: of what has just arrived there will be one for each listener.
+    Shared(Arc<OnceLock<Arc<View<K>>>>),
 }
 
 /// What a store keeps of an object.
@@ -112,7 +120,7 @@ impl<K: Resource> Object<K> {
         let view = View::new(object);
         let packed = Packed::new(bytes, Arc::clone(codec), Some(&view));
         let object = Self::resting_as(head, Rest::Packed(packed));
-        Self { view: OnceLock::from(view), ..object }
+        Self { sight: Sight::Own(OnceLock::from(view)), ..object }
     }
 
     /// The same object, of which nobody holds the value: it goes at once.
@@ -124,6 +132,20 @@ impl<K: Resource> Object<K> {
 }
 
 impl<K> Object<K> {
+    /// An object that rests as bytes, of which it is known that the codec can make a value of them. With `told` it will
+    /// be told to listeners.
+    pub(crate) fn unseen<'a>(
+        identity: Identity<'_>,
+        labels: impl Iterator<Item = (&'a str, &'a str)> + Clone,
+        bytes: Box<[u8]>,
+        codec: &Arc<Codec<K>>,
+        told: bool,
+    ) -> Self {
+        let packed = Packed::new(bytes, Arc::clone(codec), None);
+        let object = Self::resting_as(Head::new(identity, labels), Rest::Packed(packed));
+        if told { Self { sight: Sight::Shared(Arc::default()), ..object } } else { object }
+    }
+
     /// `namespace/name`, or the name alone for cluster-scoped objects.
     pub fn key(&self) -> &str {
         self.stored.key()
@@ -179,9 +201,9 @@ impl<K> Object<K> {
     pub fn is_decoded(&self) -> bool {
         match &self.stored.0.rest {
             Rest::Decoded(_) => true,
-            Rest::Packed(packed) => self.view.get().is_some() || packed.is_decoded(),
-            Rest::Base(_) => self.view.get().is_some(),
-            Rest::Borrowed(borrowed) => self.view.get().is_some() || borrowed.is_decoded(),
+            Rest::Packed(packed) => self.sight.cell().get().is_some() || packed.is_decoded(),
+            Rest::Base(_) => self.sight.cell().get().is_some(),
+            Rest::Borrowed(borrowed) => self.sight.cell().get().is_some() || borrowed.is_decoded(),
         }
     }
 
@@ -235,7 +257,7 @@ impl<K> Stored<K> {
     /// A handle to it, which has not looked into it.
     #[inline]
     pub(crate) fn object(&self) -> Object<K> {
-        Object { stored: self.clone(), view: OnceLock::new() }
+        Object { stored: self.clone(), sight: Sight::Own(OnceLock::new()) }
     }
 
     /// Looks into it; what has to be decoded for that is kept where it is said.
@@ -253,7 +275,7 @@ impl<K> Deref for Object<K> {
     type Target = K;
 
     fn deref(&self) -> &K {
-        self.stored.look(&self.view)
+        self.stored.look(self.sight.cell())
     }
 }
 
@@ -264,7 +286,21 @@ pub(crate) fn key(namespace: &str, name: &str) -> String {
 
 impl<K> Clone for Object<K> {
     fn clone(&self) -> Self {
-        Self { stored: self.stored.clone(), view: self.view.clone() }
+        let sight = match &self.sight {
+            Sight::Own(view) => Sight::Own(view.clone()),
+            Sight::Shared(view) => Sight::Shared(Arc::clone(view)),
+        };
+        Self { stored: self.stored.clone(), sight }
+    }
+}
+
+impl<K> Sight<K> {
+    #[inline]
+    fn cell(&self) -> &OnceLock<Arc<View<K>>> {
+        match self {
+            Sight::Own(view) => view,
+            Sight::Shared(view) => view,
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::any::{Any, TypeId};
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube_core::{ApiResource, DynamicResourceScope, Resource};
@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use super::head::Head;
 use super::packed::{Value, View};
 use super::warm::Warm;
-use super::{Inner, Object, Residency, Rest, Stored};
+use super::{Inner, Object, Residency, Rest, Sight, Stored};
 
 /// An object of any type: its bytes, and what can be read without knowing the type.
 #[derive(Debug, Deserialize)]
@@ -213,7 +213,7 @@ impl Object<Raw> {
         let object = Object::resting_as(Head::empty(), Rest::Borrowed(borrowed));
         if let Some(view) = view {
             // Nobody else has the handle yet, so nothing can be there.
-            let _ = object.view.set(view);
+            let _ = object.sight.cell().set(view);
         }
         Ok(object)
     }
@@ -221,7 +221,7 @@ impl Object<Raw> {
 
 impl<K> Object<K> {
     pub(super) fn resting_as(head: Head, rest: Rest<K>) -> Self {
-        Self { stored: Stored(Arc::new(Inner { head, rest })), view: std::sync::OnceLock::new() }
+        Self { stored: Stored(Arc::new(Inner { head, rest })), sight: Sight::Own(OnceLock::new()) }
     }
 }
 

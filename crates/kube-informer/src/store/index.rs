@@ -85,7 +85,11 @@ impl<K: Resource> Index<K> {
     pub fn values(&self) -> Vec<String> {
         let snapshot = self.shared.snapshot();
         let index = snapshot.indexes().get(self.place);
-        index.into_iter().flat_map(|index| index.entries.iter()).map(|entry| entry.value.to_string()).collect()
+        index
+            .into_iter()
+            .flat_map(|index| index.entries.iter())
+            .map(|entry| entry.value.to_string())
+            .collect()
     }
 }
 
@@ -154,7 +158,8 @@ impl<K> Indexed<K> {
         }
         let values = (self.function)(object);
         let known = self.values.get(place).map_or(&[][..], Values::as_slice);
-        let same = known.len() == values.len() && known.iter().zip(&values).all(|(one, other)| **one == **other);
+        let same =
+            known.len() == values.len() && known.iter().zip(&values).all(|(one, other)| **one == **other);
         (!same).then_some(values)
     }
 

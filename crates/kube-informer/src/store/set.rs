@@ -33,7 +33,8 @@ impl Set {
             Set::One(place) => (Some(*place), None),
             Set::Many(many) => (None, Some(many)),
         };
-        one.into_iter().chain(many.into_iter().flat_map(|many| &many.pieces).flat_map(|piece| piece.iter().copied()))
+        one.into_iter()
+            .chain(many.into_iter().flat_map(|many| &many.pieces).flat_map(|piece| piece.iter().copied()))
     }
 
     pub(super) fn insert(&mut self, place: u32) {

@@ -83,7 +83,10 @@ impl<V: Clone> Tree<V> {
     pub(super) fn find_mut(&mut self, hash: u64, is_it: impl Fn(&V) -> bool) -> Option<&mut V> {
         self.find(hash, &is_it)?;
         let bucket = self.bucket_mut(hash);
-        bucket.iter_mut().find(|entry| entry.hash == hash && is_it(&entry.value)).map(|entry| &mut entry.value)
+        bucket
+            .iter_mut()
+            .find(|entry| entry.hash == hash && is_it(&entry.value))
+            .map(|entry| &mut entry.value)
     }
 
     /// The bucket of a hash, to be changed: what is shared on the way to it is copied.
