@@ -193,7 +193,8 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> Maker<K> {
         if !self.unseen {
             return Ok(None);
         }
-        let Some(metadata) = self.encoding.check_object(object, self.options)? else { return Ok(None) };
+        // What is wrong with it is said by the type, which may not even have the field that is.
+        let Ok(Some(metadata)) = self.encoding.check_object(object, self.options) else { return Ok(None) };
         // Of labels that come twice, or in another order, decoding makes what it is said to.
         if !metadata.labels().map(|(label, _)| label).is_sorted_by(|one, next| one < next) {
             return Ok(None);

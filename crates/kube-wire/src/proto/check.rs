@@ -15,11 +15,11 @@ use crate::object::{DecodeError, DecodeOptions};
 
 /// Looks at everything in the protobuf message of an object, and makes nothing of it.
 ///
-/// An error is the one that [`decode_object_proto`](crate::decode_object_proto) has, for a type that takes all that the
-/// kind may say, as the types of k8s-openapi do if the kind is [plain](ProtoMessage::is_plain). False if the object has to
-/// be decoded to know: it is written in another way than encoders write it, so that what
-/// [`ProtoMetadata`](crate::ProtoMetadata) says of it may be wrong, or has a time at the ends of time, which not every type
-/// reaches.
+/// If it is right, and the kind is [plain](ProtoMessage::is_plain), then a type that takes all that the kind may say, as
+/// the types of k8s-openapi do, can be [decoded](crate::decode_object_proto) from it. False if that is not sure: it is
+/// written in another way than encoders write it, so that what [`ProtoMetadata`](crate::ProtoMetadata) says of it may be
+/// wrong, or has a time at the ends of time, which not every type reaches. An error may be about something that a type does
+/// not have.
 ///
 /// ```
 /// use kube_wire::{DecodeOptions, ProtoMessage, check_object_proto};

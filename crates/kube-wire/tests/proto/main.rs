@@ -87,15 +87,12 @@ fn what_is_right_without_being_decoded_can_be_decoded() {
             let bytes = random.mutate(&sample.protobuf);
             match is_right(&sample, &bytes) {
                 (Some(true), taken) => {
-                    assert!(taken, "{sample}: {bytes:x?}");
+                    assert!(taken, "{sample}, of {} bytes", bytes.len());
                     right += 1;
                 }
-                // Nobody says that it can be decoded.
+                // Nobody says that it can be decoded. A type may not have the field that is wrong.
                 (Some(false), _) => {}
-                (None, taken) => {
-                    assert!(!taken, "{sample}: {bytes:x?}");
-                    wrong += 1;
-                }
+                (None, _) => wrong += 1,
             }
         }
     }
