@@ -41,10 +41,10 @@ impl LabelSet {
         labels.clone().next()?;
         // The upper bits: the lower ones find the set within its part.
         let known = &KNOWN[(hashed >> 60) as usize % PARTS];
-        Some(known.lock().find(hashed, labels))
+        Some(known.lock().find(hashed, &labels))
     }
 
-    fn new<'a>(labels: impl Iterator<Item = (&'a str, &'a str)> + Clone) -> Self {
+    fn new<'a>(labels: &(impl Iterator<Item = (&'a str, &'a str)> + Clone)) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let parts = || labels.clone().flat_map(|(label, value)| [label, value]);
         let mut text = String::with_capacity(parts().map(str::len).sum());
@@ -115,7 +115,7 @@ impl Known {
     fn find<'a>(
         &mut self,
         hashed: u64,
-        labels: impl Iterator<Item = (&'a str, &'a str)> + Clone,
+        labels: &(impl Iterator<Item = (&'a str, &'a str)> + Clone),
     ) -> Arc<LabelSet> {
         let known = self.sets.get(&hashed).and_then(Weak::upgrade);
         if let Some(known) = known

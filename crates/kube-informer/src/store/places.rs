@@ -32,7 +32,9 @@ pub(super) struct Places<T> {
     len: usize,
 }
 
+/// In place, both of them: one piece of memory less on the way to a value. For objects they are of one size.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "runs are as large as branches, and thirty times as many")]
 enum Node<T> {
     /// Values, and nothing behind the last one.
     Run([T; RUN]),
@@ -167,7 +169,7 @@ fn capacity(height: u32) -> usize {
 /// Which child of a node leads to a place, if so many levels are between the child and the values.
 #[inline]
 fn child(place: usize, height: u32) -> usize {
-    (place / RUN >> (height * FANOUT.trailing_zeros())) % FANOUT
+    ((place / RUN) >> (height * FANOUT.trailing_zeros())) % FANOUT
 }
 
 /// All values, in pieces.

@@ -66,8 +66,7 @@ impl<K: Resource> Selected<K> {
         let (all, some) = self.candidates();
         let mut remembering = self.remembering();
         let all = all.into_iter().flat_map(Snapshot::runs).flatten();
-        let some =
-            some.into_iter().flat_map(|places| places.iter()).filter_map(|place| self.snapshot.at(place));
+        let some = some.into_iter().flat_map(Set::iter).filter_map(|place| self.snapshot.at(place));
         all.chain(some).filter(move |place| is_wanted(&mut remembering, place)).filter_map(Place::borrow)
     }
 
@@ -95,8 +94,7 @@ impl<K: Resource> Selected<K> {
             found.extend(near.drain(..).filter_map(Place::object));
         };
         let mut near = Vec::with_capacity(NEAR);
-        let some =
-            some.into_iter().flat_map(|places| places.iter()).filter_map(|place| self.snapshot.at(place));
+        let some = some.into_iter().flat_map(Set::iter).filter_map(|place| self.snapshot.at(place));
         for place in all.into_iter().flat_map(Snapshot::runs).flatten().chain(some) {
             if is_wanted(&mut remembering, place) {
                 near.push(place);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::Version;
 use super::index::Indexed;
 use super::places::{Near, Places, Runs, bring_near};
+use super::set::Set;
 use super::tree::Tree;
 use crate::hash::{hash_key, hash_pair};
 use crate::object::{LabelsId, Object, ObjectRef, Stored};
@@ -123,7 +124,7 @@ impl<K> Snapshot<K> {
         index: Option<&'a Arc<Indexed<K>>>,
         value: &str,
     ) -> impl Iterator<Item = ObjectRef<'a, K>> + use<'a, K> {
-        let places = index.and_then(|index| index.get(value)).into_iter().flat_map(|places| places.iter());
+        let places = index.and_then(|index| index.get(value)).into_iter().flat_map(Set::iter);
         places.filter_map(|place| self.at(place)?.borrow())
     }
 
@@ -146,7 +147,7 @@ impl<K> Snapshot<K> {
         match &scope.namespace {
             Some(namespace) => {
                 let places = self.indexes.first().and_then(|index| index.get(namespace));
-                places.into_iter().flat_map(|places| places.iter()).collect()
+                places.into_iter().flat_map(Set::iter).collect()
             }
             None => {
                 let all = (0_u32..).zip(self.refs());
