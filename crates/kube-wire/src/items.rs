@@ -23,6 +23,7 @@ pub struct ListItems {
     consumed: u64,
     /// The document without its items.
     head: Vec<u8>,
+    has_items: bool,
     state: State,
 }
 
@@ -80,6 +81,7 @@ impl ListItems {
             scanned: 0,
             consumed: 0,
             head: Vec::new(),
+            has_items: false,
             state: State::Start,
         }
     }
@@ -165,6 +167,11 @@ impl ListItems {
         }
         let head: Head = serde_json::from_slice(&self.head)
             .map_err(|error| WireError::BadListMeta { why: error.to_string() })?;
+        if !self.has_items {
+            let (kind, version) = (head.kind.unwrap_or_default(), head.api_version.unwrap_or_default());
+            let why = format!("it is \"{kind}\" of \"{version}\" and has no items, not even none");
+            return Err(WireError::BadListMeta { why });
+        }
         Ok(ListMeta {
             resource_version: head.metadata.resource_version.unwrap_or_default(),
             continue_token: head.metadata.continue_token.unwrap_or_default(),
@@ -207,7 +214,10 @@ impl ListItems {
             }
             (State::Key { .. }, b'}') => self.pass(State::Done),
             (State::Key { first: true }, b'"') => State::InKey(Scanner::new(1)),
-            (State::Colon { items: true }, b':') => self.pass(State::Items),
+            (State::Colon { items: true }, b':') => {
+                self.has_items = true;
+                self.pass(State::Items)
+            }
             (State::Colon { items: false }, b':') => self.pass(State::Value(Scanner::new(self.limits.depth))),
             (State::Items, b'[') => {
                 self.keep(b"[]")?;
@@ -361,7 +371,7 @@ mod tests {
 
     #[test]
     fn no_items_are_no_items() {
-        for text in [r#"{"items":[]}"#, r#"{"items":null}"#, r#"{"metadata":{}}"#, r#"{"items":[ ]}"#] {
+        for text in [r#"{"items":[]}"#, r#"{"items":null}"#, r#"{"items":[ ]}"#] {
             assert_eq!(whole(text).unwrap().0, Vec::<String>::new(), "{text}");
         }
     }
@@ -391,6 +401,9 @@ mod tests {
             r#"{"metadata":1,"items":[]}"#,
             "<html>",
             r#"{"items":[,1]}"#,
+            "{}",
+            r#"{"metadata":{}}"#,
+            r#"{"kind":"Status","apiVersion":"v1","code":503}"#,
         ] {
             assert!(whole(text).is_err(), "{text}");
         }

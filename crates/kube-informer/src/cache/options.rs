@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::CacheError;
 use crate::metrics::Metrics;
 use crate::object::{Form, Labels, Matcher, Residency};
-use crate::reflector::Config;
+use crate::reflector::{Config, any_seed};
 use crate::selector::{check_fields, check_labels, parse_labels};
 use crate::source::{Scope, is_cluster_scoped, resource_name};
 
@@ -208,7 +208,7 @@ impl Default for CacheOptions {
             idle: None,
             sync_timeout: SYNC_TIMEOUT,
             config: Config::default(),
-            seed: 0,
+            seed: any_seed(),
             metrics: None,
         }
     }

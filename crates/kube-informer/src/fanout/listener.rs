@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 
 use futures::Stream;
 use parking_lot::Mutex;
+use tokio::runtime::RuntimeFlavor;
 use tokio::sync::watch;
+use tokio_util::task::TaskTracker;
 
 use super::pending::Pending;
 use super::resync::Due;
@@ -57,8 +59,10 @@ impl ListenerOptions {
         self
     }
 
-    /// The handler may block: it gets a thread of its own. Without this it shares the runtime's threads with everything
-    /// else, and must not hold one for long. Streams have no use for it.
+    /// The handler blocks: it gets a thread of its own from the beginning. Without this it shares the runtime's threads
+    /// with everything else, until a call takes longer than 5 milliseconds; then it goes to a thread of its own. Where
+    /// the runtime has only one thread, every handler that does not ask for its own holds up everything else. Streams have
+    /// no use for it.
     pub fn blocking(mut self) -> Self {
         self.blocking = true;
         self
@@ -107,6 +111,8 @@ pub struct ListenerStatus {
     pub panics: u64,
     /// What the last panic said.
     pub last_panic: Option<String>,
+    /// The handler has a thread of its own: it asked for one, or it was slow.
+    pub own_thread: bool,
     /// All initial objects have been told.
     pub synced: bool,
 }
@@ -131,6 +137,7 @@ struct Inner<K> {
     told: u64,
     panics: u64,
     last_panic: Option<String>,
+    own_thread: bool,
     waker: Option<Waker>,
     /// Since when the events that were taken out wait.
     in_hand_since: Option<Instant>,
@@ -174,6 +181,7 @@ impl<K> Listener<K> {
             told: 0,
             panics: 0,
             last_panic: None,
+            own_thread: options.blocking,
             waker: None,
             in_hand_since: None,
             due,
@@ -267,6 +275,7 @@ impl<K> Listener<K> {
             told: inner.told,
             panics: inner.panics,
             last_panic: inner.last_panic.clone(),
+            own_thread: inner.own_thread,
             synced: inner.initial_known && inner.initial_left == 0,
         }
     }
@@ -316,6 +325,13 @@ impl<K> Listener<K> {
         }
     }
 
+    /// The handler goes to a thread of its own.
+    fn moves(&self, told: Told) {
+        let mut inner = self.inner.lock();
+        inner.own_thread = true;
+        self.note_told(&mut inner, told);
+    }
+
     fn ended(&self, told: Told) {
         let mut inner = self.inner.lock();
         self.note_told(&mut inner, told);
@@ -348,26 +364,93 @@ impl<K> fmt::Debug for Listener<K> {
     }
 }
 
-/// Calls a handler with every event, until the end. A panic is caught, and the handler goes on.
-pub(super) async fn run<K>(listener: Arc<Listener<K>>, mut handler: impl Handle<K>) {
+/// A handler that holds its thread for longer than this gets one of its own.
+const SLOW: Duration = Duration::from_millis(5);
+
+/// So many handlers have threads of their own at most, unless they ask for one: the runtime has more, but others need
+/// them too.
+const MAX_OWN_THREADS: usize = 256;
+
+/// How many handlers have got threads of their own.
+static OWN_THREADS: AtomicUsize = AtomicUsize::new(0);
+
+/// Runs a handler beside others. One that turns out to be slow goes on in a thread of its own, so that it delays nobody.
+pub(super) async fn run_beside_others<K, H>(listener: Arc<Listener<K>>, handler: H, tasks: TaskTracker)
+where
+    K: Send + Sync + 'static,
+    H: Handle<K>,
+{
+    let runtime = tokio::runtime::Handle::current();
+    // With one thread for everything there is no other to give.
+    let may_move = runtime.runtime_flavor() != RuntimeFlavor::CurrentThread;
+    let Some((handler, in_hand)) = run(&listener, handler, None, may_move).await else { return };
+    tasks.spawn_blocking(move || {
+        runtime.block_on(run(&listener, handler, Some(in_hand), false));
+        OWN_THREADS.fetch_sub(1, Ordering::Relaxed);
+    });
+}
+
+/// Runs a handler in a thread of its own.
+pub(super) async fn run_alone<K, H: Handle<K>>(listener: Arc<Listener<K>>, handler: H) {
+    run(&listener, handler, None, false).await;
+}
+
+/// Takes one of the threads that there are for slow handlers.
+fn take_thread() -> bool {
+    let more = |taken| (taken < MAX_OWN_THREADS).then_some(taken + 1);
+    OWN_THREADS.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
+}
+
+/// How long the calls take, of a handler that may be moved.
+#[expect(clippy::disallowed_methods, reason = "a thread is held for as long as the clock on the wall says")]
+fn clock(may_move: bool) -> Option<Instant> {
+    may_move.then(Instant::now)
+}
+
+/// Events that were taken out together, and the next of them.
+type InHand<K> = (Arc<[Event<K>]>, usize);
+
+/// Calls a handler with every event, until the end. A panic is caught, and the handler goes on. Returns the handler before
+/// the end if it is to be moved to another thread, with what was taken out for it.
+async fn run<K, H: Handle<K>>(
+    listener: &Listener<K>,
+    mut handler: H,
+    mut in_hand: Option<InHand<K>>,
+    may_move: bool,
+) -> Option<(H, InHand<K>)> {
     let (mut told, mut turn) = (Told::default(), 0);
-    while let Some(run) = std::future::poll_fn(|context| listener.poll_run(context, &mut told)).await {
-        for event in &*run {
-            if !listener.begin_one() {
-                break;
-            }
+    loop {
+        let (events, mut next) = match in_hand.take() {
+            Some(in_hand) => in_hand,
+            None => match std::future::poll_fn(|context| listener.poll_run(context, &mut told)).await {
+                Some(events) => (events, 0),
+                None => break,
+            },
+        };
+        let mut began = clock(may_move);
+        while let Some(event) = events.get(next).filter(|_| listener.begin_one()) {
             let outcome = catch_unwind(AssertUnwindSafe(|| handler.handle_shared(event)));
             told.add(event.is_initial(), outcome.err().map(|panic| panic_message(&*panic)));
+            (next, turn) = (next + 1, turn + 1);
+            let ended = clock(may_move);
+            let slow = ended.zip(began).is_some_and(|(ended, began)| ended - began > SLOW);
+            if slow && take_thread() {
+                listener.moves(told);
+                return Some((handler, (events, next)));
+            }
+            began = ended;
         }
-        turn += run.len();
-        drop(run);
+        drop(events);
         if turn >= TURN {
             // Handlers are not asynchronous: others get their turn.
             turn = 0;
             tokio::task::yield_now().await;
         }
     }
+    // Whoever waits for the end waits for what the handler holds, too.
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(handler)));
     listener.ended(told);
+    None
 }
 
 impl Told {

@@ -101,12 +101,12 @@ impl<K: Resource + Send + Sync + 'static> Fanout<K> {
     ) -> Registration<K> {
         let blocking = options.is_blocking();
         let listener = self.add(options, there);
-        let run = listener::run(Arc::clone(&listener), handler);
+        let told = Arc::clone(&listener);
         if blocking {
             let runtime = tokio::runtime::Handle::current();
-            self.tasks.spawn_blocking(move || runtime.block_on(run));
+            self.tasks.spawn_blocking(move || runtime.block_on(listener::run_alone(told, handler)));
         } else {
-            self.tasks.spawn(run);
+            self.tasks.spawn(listener::run_beside_others(told, handler, self.tasks.clone()));
         }
         Registration::new(listener)
     }

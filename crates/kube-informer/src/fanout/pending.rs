@@ -134,19 +134,21 @@ impl<K> Pending<K> {
 
     /// Puts events into the entries of their objects; returns how many initial objects vanished with them.
     fn merge_all(&mut self, events: &[Event<K>], since: Instant) -> usize {
-        events.iter().filter(|event| self.merge(Event::clone(event), since)).count()
+        events.iter().map(|event| self.merge(event.clone(), since)).sum()
     }
 
-    /// Puts an event into the entry of its object; true if an initial object vanished with it.
-    fn merge(&mut self, event: Event<K>, since: Instant) -> bool {
-        let State::Latest { order, entries } = &mut self.state else { return false };
+    /// Puts an event into the entry of its object; returns how many initial objects vanished with it.
+    fn merge(&mut self, event: Event<K>, since: Instant) -> usize {
+        let State::Latest { order, entries } = &mut self.state else { return 0 };
         let key: Box<str> = event.object().key().into();
         let Some(entry) = entries.get_mut(&key) else {
             order.push_back(key.clone());
             entries.insert(key, Entry::of(event, since));
-            return false;
+            return 0;
         };
         self.coalesced += 1;
+        // What comes out of the entry is what was in it before, or a change of that.
+        let merged = usize::from(event.is_initial());
         entry.resync &= matches!(event, Event::Updated { resync: true, .. });
         entry.now = match event {
             Event::Added { object, .. } | Event::Updated { new: object, .. } => Now::There(object),
@@ -154,12 +156,12 @@ impl<K> Pending<K> {
         };
         if entry.seen.is_none() && matches!(entry.now, Now::Gone(_)) {
             // The listener never heard of it, and need not. Its place in the order is passed over later.
-            let initial = entry.initial;
+            let initial = usize::from(entry.initial);
             entries.remove(&key);
             forget_empty_places(order, entries);
-            return initial;
+            return merged + initial;
         }
-        false
+        merged
     }
 }
 

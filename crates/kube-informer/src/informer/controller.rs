@@ -16,7 +16,7 @@ use super::step::{List, Step, StepKind, steps};
 use crate::fanout::{Event, Handle};
 use crate::object::Residency;
 use crate::queue::{Consumer, DEFAULT_CAPACITY, Delta, Producer, queue};
-use crate::reflector::{Config, Note, Reflector};
+use crate::reflector::{Config, Note, Reflector, any_seed};
 use crate::source::{ListWatch, Scope, SourceError, Transform};
 use crate::store::Store;
 
@@ -83,7 +83,7 @@ where
             store: Store::new(),
             status: watch::Sender::new(status),
             config: Config::default(),
-            seed: 0,
+            seed: any_seed(),
             resync: Duration::ZERO,
             residency: Residency::default(),
             transform: None,

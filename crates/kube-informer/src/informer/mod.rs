@@ -25,10 +25,13 @@ use tokio_util::task::TaskTracker;
 
 use crate::fanout::{Handle, ListenerOptions, Registration, Subscription};
 use crate::metrics::{Observation, Observed};
-use crate::source::{ListWatch, Scope};
+use crate::source::{ListWatch, Scope, SourceError};
 use crate::store::{Index, IndexError, IndexValues, Store, Write};
 use process::{Stage, Traffic};
 use sources::Sources;
+
+/// What is said where nothing can run.
+const NO_RUNTIME: &str = "the informer was started outside of a tokio runtime, and follows nothing until it is started inside of one";
 
 /// A local, current copy of all objects of a kind, and listeners that hear every change.
 ///
@@ -137,8 +140,15 @@ impl<K: Resource + Send + Sync + 'static> SharedInformer<K> {
         InformerBuilder::across(sources)
     }
 
-    /// Starts to follow. Calls after the first do nothing. Needs a tokio runtime.
+    /// Starts to follow. Calls after the first do nothing. Needs a tokio runtime: outside of one nothing is started, and
+    /// the status says so.
     pub fn start(&self) {
+        if tokio::runtime::Handle::try_current().is_err() {
+            let error = SourceError::trouble(NO_RUNTIME.to_owned());
+            let now = tokio::time::Instant::now().into_std();
+            self.shared.status.send_modify(|status| status.failed(None, &error, false, now));
+            return;
+        }
         // Held until it has started: whoever stops it meanwhile waits, and then finds all tasks.
         if let Some(sources) = &mut *self.shared.sources.lock()
             && !self.shared.stop.is_cancelled()

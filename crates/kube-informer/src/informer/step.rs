@@ -196,9 +196,14 @@ impl<K: Resource> Changes<K> {
     }
 }
 
-/// What changes of single objects mean for listeners.
+/// What changes of single objects mean for listeners. A watch that began from nowhere says again what is known: that is
+/// none.
 pub(super) fn written<K>(written: Vec<Written<K>>) -> Vec<Event<K>> {
-    written.into_iter().filter_map(changed).collect()
+    let is_known = |written: &Written<K>| match (&written.old, &written.new) {
+        (Some(old), Some(new)) => old.is_same_version(new),
+        _ => false,
+    };
+    written.into_iter().filter(|written| !is_known(written)).filter_map(changed).collect()
 }
 
 /// What a change of one object means for listeners.

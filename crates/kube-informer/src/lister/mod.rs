@@ -91,7 +91,7 @@ impl<K: Resource> Lister<K> {
         self.find("", name)
     }
 
-    /// The objects of one namespace.
+    /// The objects of one namespace; of all if it is empty.
     pub fn namespaced<'a>(&'a self, namespace: &'a str) -> NamespacedLister<'a, K> {
         NamespacedLister { lister: self, namespace }
     }
@@ -115,7 +115,8 @@ impl<K: Resource> NamespacedLister<'_, K> {
     /// All objects of the namespace with these labels, in no order, to be looked at: none of them is touched before it
     /// is.
     pub fn select(&self, selector: &Selector) -> Selected<K> {
-        Selected::new(self.lister.store.snapshot(), Some(self.namespace), selector)
+        let namespace = Some(self.namespace).filter(|namespace| !namespace.is_empty());
+        Selected::new(self.lister.store.snapshot(), namespace, selector)
     }
 
     /// An object of the namespace.

@@ -36,6 +36,7 @@ pub(crate) struct LabelSet {
 
 impl LabelSet {
     /// The set of these labels, which are in order; none if there are none.
+    #[expect(clippy::needless_pass_by_value, reason = "those who call it have made it for this")]
     pub(super) fn of<'a>(labels: impl Iterator<Item = (&'a str, &'a str)> + Clone) -> Option<Arc<Self>> {
         let hashed = labels.clone().fold(0, |sum, (label, value)| hash(hash(sum, label), value));
         labels.clone().next()?;

@@ -15,6 +15,9 @@ use crate::object::Object;
 /// How many deltas wait at most, unless it is said otherwise.
 pub const DEFAULT_CAPACITY: usize = 1024;
 
+/// No queue holds more.
+pub const MAX_CAPACITY: usize = 1 << 24;
+
 /// Something that happened.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -50,9 +53,9 @@ pub enum Delta<K> {
     },
 }
 
-/// Makes a queue that holds so many deltas.
+/// Makes a queue that holds so many deltas, at least one and at most [`MAX_CAPACITY`].
 pub fn queue<K>(capacity: usize) -> (Producer<K>, Consumer<K>) {
-    let (sender, receiver) = mpsc::channel(capacity.max(1));
+    let (sender, receiver) = mpsc::channel(capacity.clamp(1, MAX_CAPACITY));
     (Producer(sender), Consumer(receiver))
 }
 

@@ -1,5 +1,6 @@
 //! How long to wait after a failure.
 
+use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
 
 use super::Config;
@@ -13,6 +14,11 @@ pub struct Backoff {
     next: Duration,
     last_failure: Option<Instant>,
     random: u64,
+}
+
+/// A seed that is another each time.
+pub(crate) fn any_seed() -> u64 {
+    RandomState::new().hash_one(0)
 }
 
 impl Backoff {

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use kube_client::client::Body;
 use kube_core::{Resource, TypeMeta};
 use kube_wire::{
-    DecodeError, DecodeOptions, Encoding, Event, EventError, Frames, Items, Limits, Piece, TooLarge,
-    WireError,
+    DecodeError, DecodeOptions, Encoding, Event, EventError, Frames, Items, Limits, Piece, ProtoMessage,
+    TooLarge, WireError,
 };
 use serde::de::DeserializeOwned;
 
@@ -35,6 +35,7 @@ where
     K: Resource + DeserializeOwned + Send + Sync + 'static,
 {
     let Reading { encoding, limits, options, metadata_only, types } = reading;
+    let cut = List { items: encoding.items(limits), of: types.as_deref().and_then(built_in) };
     let maker = Maker::new(want, encoding, options, metadata_only, types);
     let decode = move |item: Piece| {
         let item = match item {
@@ -56,7 +57,7 @@ where
             .unwrap_or_else(|why| Err(DecodeError { key: encoding.peek_key(&item).map(Box::new), why }));
         Ok(object.map_or_else(ListPart::Undecodable, ListPart::Item))
     };
-    pipeline(body, encoding.items(limits), want.tracker(), decode)
+    pipeline(body, cut, want.tracker(), decode)
 }
 
 /// A watch, event by event; `initial` if it begins with what is there.
@@ -267,13 +268,28 @@ pub(crate) fn taken<T, K: Resource>(
     }
 }
 
-impl<K: Send + 'static> Cut<ListPart<K>> for Items {
+/// A list, and the kind that its items have to be, if that is a built-in one: of others nobody knows what their lists are
+/// called.
+struct List {
+    items: Items,
+    of: Option<ProtoMessage>,
+}
+
+fn built_in(types: &TypeMeta) -> Option<ProtoMessage> {
+    let (group, version) = types.api_version.split_once('/').unwrap_or(("", &types.api_version));
+    ProtoMessage::of(group, version, &types.kind)
+}
+
+/// What a list of metadata is called, whatever it is the metadata of.
+const METADATA_LIST: &str = "PartialObjectMetadataList";
+
+impl<K: Send + 'static> Cut<ListPart<K>> for List {
     fn push(&mut self, bytes: &[u8]) -> Result<(), WireError> {
-        Items::push(self, bytes)
+        self.items.push(bytes)
     }
 
     fn next_piece(&mut self) -> Result<Option<Piece>, WireError> {
-        self.next_item()
+        self.items.next_item()
     }
 
     fn heard(bytes: usize) -> ListPart<K> {
@@ -281,10 +297,13 @@ impl<K: Send + 'static> Cut<ListPart<K>> for Items {
     }
 
     fn finish(self) -> Result<Option<ListPart<K>>, WireError> {
-        let meta = Items::finish(self)?;
-        // A table has rows, and no items: taken for a list, it would say that there is nothing.
-        if meta.kind == "Table" && meta.api_version.starts_with("meta.k8s.io/") {
-            return Err(WireError::BadListMeta { why: "it is a table for people, not a list".to_owned() });
+        let meta = self.items.finish()?;
+        if let Some(of) = self.of
+            && !matches!(meta.kind.as_str(), "" | METADATA_LIST)
+            && meta.kind.strip_suffix("List") != Some(of.kind())
+        {
+            let (kind, api_version) = (meta.kind, meta.api_version);
+            return Err(WireError::OtherKind { kind, api_version, expected: of.kind() });
         }
         Ok(Some(ListPart::End(meta)))
     }
@@ -343,8 +362,8 @@ mod tests {
         };
         let body = || Body::from(table.as_bytes().to_vec());
         let error = last_of(list_stream::<ConfigMap>(body(), reading.clone(), &want())).await.unwrap_err();
-        assert!(error.garbled && error.message.contains("table"), "{error}");
-        let list = table.replace("meta.k8s.io/v1", "example.com/v1");
+        assert!(error.garbled && error.message.contains("Table"), "{error}");
+        let list = table.replace("meta.k8s.io/v1", "example.com/v1").replace("rows", "items");
         let end =
             last_of(list_stream::<ConfigMap>(Body::from(list.into_bytes()), reading.clone(), &want())).await;
         assert!(matches!(end, Ok(ListPart::End(_))), "somebody else's kind of that name: {end:?}");
