@@ -10,8 +10,8 @@ use crate::meta::{ObjectKey, peek_key};
 use crate::object::{DecodeError, DecodeOptions, decode_object};
 use crate::piece::Piece;
 use crate::proto::{
-    ProtoFrames, ProtoListItems, ProtoMessage, decode_event_proto, decode_object_proto, peek_key_proto,
-    split_event_proto, strip_managed_fields_proto,
+    ProtoFrames, ProtoListItems, ProtoMessage, ProtoMetadata, check_object_proto, decode_event_proto,
+    decode_object_proto, open_event_proto, peek_key_proto, split_event_proto, strip_managed_fields_proto,
 };
 use crate::watch::WatchFrames;
 
@@ -112,6 +112,32 @@ impl Encoding {
             Self::Json => decode_object(object, options),
             Self::Protobuf(message) => decode_object_proto(object, message, options),
         }
+    }
+
+    /// Opens one frame of a watch, without looking into its object. None if that cannot be: whether JSON is right is
+    /// known when it is decoded.
+    pub fn open_event(self, frame: &[u8]) -> Option<Result<Event<&[u8]>, EventError>> {
+        match self {
+            Self::Json => None,
+            Self::Protobuf(message) => Some(open_event_proto(frame, message)),
+        }
+    }
+
+    /// Whether items can be known to be right without decoding them, for a type that has all that the kind has.
+    pub fn is_plain(self) -> bool {
+        matches!(self, Self::Protobuf(message) if message.is_plain())
+    }
+
+    /// What an item is, if it can be known to be right without decoding it; see
+    /// [`check_object_proto`](crate::check_object_proto). None if it has to be decoded.
+    pub fn check_object(
+        self,
+        object: &[u8],
+        options: DecodeOptions,
+    ) -> Result<Option<ProtoMetadata<'_>>, DecodeError> {
+        let Self::Protobuf(message) = self else { return Ok(None) };
+        let right = check_object_proto(object, message, options)?;
+        Ok(ProtoMetadata::of(object).filter(|_| right))
     }
 
     /// Reads the key of an item without decoding the rest.

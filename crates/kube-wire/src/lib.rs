@@ -67,7 +67,7 @@ pub use object::{DecodeError, DecodeOptions, decode_object};
 pub use piece::{Piece, TooLarge};
 pub use proto::{
     EncodeError, ProtoEnvelope, ProtoFrames, ProtoListItems, ProtoListWriter, ProtoMessage, ProtoMetadata,
-    decode_event_proto, decode_object_proto, encode_event_proto, encode_known_proto, encode_object_proto,
-    peek_key_proto, split_event_proto, strip_managed_fields_proto,
+    check_object_proto, decode_event_proto, decode_object_proto, encode_event_proto, encode_known_proto,
+    encode_object_proto, open_event_proto, peek_key_proto, split_event_proto, strip_managed_fields_proto,
 };
 pub use watch::WatchFrames;

@@ -233,7 +233,7 @@ fn make(parts: Arc<ArcSwap<Vec<Part>>>) -> Make<Raw> {
         let namespace = object.namespace().to_owned();
         let transform =
             parts.iter().find(|part| part.covers(&namespace)).and_then(|part| part.transform.clone());
-        let Some(transform) = transform else { return Object::base(&object, bytes, &arrived) };
+        let Some(transform) = transform else { return Ok(Object::base(&object, bytes, &arrived)) };
         let keyed = |error: DecodeError| DecodeError { key: Some(Box::new(object.key())), why: error.why };
         let changed = catch_unwind(AssertUnwindSafe(|| transform(&bytes, &arrived)));
         let panicked = |panic: Box<dyn std::any::Any + Send>| DecodeError {
@@ -250,6 +250,6 @@ fn make(parts: Arc<ArcSwap<Vec<Part>>>) -> Make<Raw> {
         };
         let form = form(encoding, metadata_only);
         let after: Raw = form.encoding.decode_object(&bytes, form.options).map_err(keyed)?;
-        Object::base(&object.changed_to(after), bytes.into_boxed_slice(), &form)
+        Ok(Object::base(&object.changed_to(after), bytes.into_boxed_slice(), &form))
     })
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
@@ -21,8 +21,8 @@ use super::{Event, Handle};
 /// When a listener's queue starts to keep one entry per object, unless it is said otherwise.
 const DEFAULT_HIGH_WATER: usize = 65_536;
 
-/// So many events are told before others get their turn.
-const TURN: u32 = 16;
+/// So many events are told before others get their turn, and are handed to a listener at once.
+pub(super) const TURN: usize = 16;
 
 /// How a listener wants to be told.
 #[derive(Clone, Debug)]
@@ -121,6 +121,10 @@ pub(super) struct Listener<K> {
     id: u64,
     name: String,
     inner: Mutex<Inner<K>>,
+    /// Events that were taken out and wait for their turn.
+    in_hand: AtomicUsize,
+    /// Nothing is told any more, not even what was taken out.
+    over: AtomicBool,
     progress: watch::Sender<Progress>,
 }
 
@@ -135,6 +139,8 @@ struct Inner<K> {
     last_panic: Option<String>,
     own_thread: bool,
     waker: Option<Waker>,
+    /// Since when the events that were taken out wait.
+    in_hand_since: Option<Instant>,
     due: Due,
     /// It is to be told everything again.
     again: bool,
@@ -142,10 +148,13 @@ struct Inner<K> {
     progress: Progress,
 }
 
-/// What came of an event.
+/// What came of events.
+#[derive(Default)]
 struct Told {
-    initial: bool,
-    panic: Option<String>,
+    events: u64,
+    initial: usize,
+    panics: u64,
+    last_panic: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -174,24 +183,32 @@ impl<K> Listener<K> {
             last_panic: None,
             own_thread: options.blocking,
             waker: None,
+            in_hand_since: None,
             due,
             again: false,
             progress: Progress::default(),
         };
         let name = if options.name.is_empty() { format!("listener-{id}") } else { options.name };
-        Self { id, name, inner: Mutex::new(inner), progress: watch::Sender::new(Progress::default()) }
+        Self {
+            id,
+            name,
+            inner: Mutex::new(inner),
+            in_hand: AtomicUsize::new(0),
+            over: AtomicBool::new(false),
+            progress: watch::Sender::new(Progress::default()),
+        }
     }
 
-    /// Puts events in; false if nobody will hear anything any more.
-    pub(super) fn push(&self, events: impl Iterator<Item = Event<K>>, now: Instant) -> bool {
+    /// Puts events in, in pieces; false if nobody will hear anything any more.
+    pub(super) fn push(&self, runs: &[Arc<[Event<K>]>], now: Instant) -> bool {
         let mut inner = self.inner.lock();
         if inner.open != Open::Yes {
             // One that is being drained has to be found if everything is to end at once.
             return inner.open == Open::Draining;
         }
-        for event in events {
-            inner.initial_left += usize::from(event.is_initial());
-            let put = inner.pending.push(event, now);
+        for events in runs {
+            inner.initial_left += events.iter().filter(|event| event.is_initial()).count();
+            let put = inner.pending.push(events, now);
             inner.initial_left = inner.initial_left.saturating_sub(put.initial_cancelled);
         }
         let waker = inner.waker.take();
@@ -234,7 +251,7 @@ impl<K> Listener<K> {
             (true, _) => {}
             (false, _) => {
                 inner.open = Open::No;
-                inner.pending.clear();
+                self.drop_all(&mut inner);
             }
         }
         let waker = inner.waker.take();
@@ -247,10 +264,12 @@ impl<K> Listener<K> {
     pub(super) fn status(&self) -> ListenerStatus {
         let now = tokio::time::Instant::now().into_std();
         let inner = self.inner.lock();
+        let in_hand = self.in_hand.load(Ordering::Relaxed);
+        let oldest = inner.in_hand_since.filter(|_| in_hand > 0).or_else(|| inner.pending.oldest());
         ListenerStatus {
             name: self.name.clone(),
-            pending: inner.pending.len(),
-            oldest_pending: inner.pending.oldest().map(|since| now.saturating_duration_since(since)),
+            pending: inner.pending.len() + in_hand,
+            oldest_pending: oldest.map(|since| now.saturating_duration_since(since)),
             coalescing: inner.pending.is_coalescing(),
             coalesced: inner.pending.coalesced(),
             told: inner.told,
@@ -261,17 +280,19 @@ impl<K> Listener<K> {
         }
     }
 
-    /// The next event; none at the end. What came of the one before, if there was one, is told with the question.
-    fn poll_next(&self, context: &mut Context<'_>, before: &mut Option<Told>) -> Poll<Option<Event<K>>> {
+    /// The next events; none at the end. What came of those before is told with the question.
+    fn poll_run(&self, context: &mut Context<'_>, before: &mut Told) -> Poll<Option<Arc<[Event<K>]>>> {
         let mut inner = self.inner.lock();
-        if let Some(told) = before.take() {
-            self.note_told(&mut inner, told);
-        }
+        self.note_told(&mut inner, std::mem::take(before));
         if inner.open == Open::No {
             return Poll::Ready(None);
         }
         match inner.pending.pop() {
-            Some(event) => Poll::Ready(Some(event)),
+            Some(run) => {
+                inner.in_hand_since = Some(run.since);
+                self.in_hand.store(run.events.len(), Ordering::Relaxed);
+                Poll::Ready(Some(run.events))
+            }
             None if inner.open == Open::Draining => Poll::Ready(None),
             None => {
                 inner.waker = Some(context.waker().clone());
@@ -280,33 +301,50 @@ impl<K> Listener<K> {
         }
     }
 
-    /// An event has been told, well or not.
-    fn note_told(&self, inner: &mut Inner<K>, told: Told) {
-        inner.told += 1;
-        if let Some(message) = told.panic {
-            inner.panics += 1;
-            inner.last_panic = Some(message);
+    /// The turn has come of one of the events that were taken out; false if it is not to be told any more.
+    fn begin_one(&self) -> bool {
+        if self.over.load(Ordering::Acquire) {
+            return false;
         }
-        if told.initial {
-            inner.initial_left = inner.initial_left.saturating_sub(1);
+        // Nobody else takes events out; whoever drops all has said so before.
+        let left = self.in_hand.load(Ordering::Relaxed).saturating_sub(1);
+        self.in_hand.store(left, Ordering::Relaxed);
+        true
+    }
+
+    /// Events have been told, well or not.
+    fn note_told(&self, inner: &mut Inner<K>, told: Told) {
+        inner.told += told.events;
+        inner.panics += told.panics;
+        if told.last_panic.is_some() {
+            inner.last_panic = told.last_panic;
+        }
+        if told.initial > 0 {
+            inner.initial_left = inner.initial_left.saturating_sub(told.initial);
             self.note_progress(inner, false);
         }
     }
 
     /// The handler goes to a thread of its own.
-    fn moves(&self, told: Option<Told>) {
+    fn moves(&self, told: Told) {
         let mut inner = self.inner.lock();
         inner.own_thread = true;
-        if let Some(told) = told {
-            self.note_told(&mut inner, told);
-        }
+        self.note_told(&mut inner, told);
     }
 
-    fn ended(&self) {
+    fn ended(&self, told: Told) {
         let mut inner = self.inner.lock();
+        self.note_told(&mut inner, told);
         inner.open = Open::No;
-        inner.pending.clear();
+        self.drop_all(&mut inner);
         self.note_progress(&mut inner, true);
+    }
+
+    /// Nothing is told any more.
+    fn drop_all(&self, inner: &mut Inner<K>) {
+        inner.pending.clear();
+        self.over.store(true, Ordering::Release);
+        self.in_hand.store(0, Ordering::Relaxed);
     }
 
     /// Tells those who wait, if there is something to tell.
@@ -345,16 +383,16 @@ where
     let runtime = tokio::runtime::Handle::current();
     // With one thread for everything there is no other to give.
     let may_move = runtime.runtime_flavor() != RuntimeFlavor::CurrentThread;
-    let Some(handler) = run(&listener, handler, may_move).await else { return };
+    let Some((handler, in_hand)) = run(&listener, handler, None, may_move).await else { return };
     tasks.spawn_blocking(move || {
-        runtime.block_on(run(&listener, handler, false));
+        runtime.block_on(run(&listener, handler, Some(in_hand), false));
         OWN_THREADS.fetch_sub(1, Ordering::Relaxed);
     });
 }
 
 /// Runs a handler in a thread of its own.
 pub(super) async fn run_alone<K, H: Handle<K>>(listener: Arc<Listener<K>>, handler: H) {
-    run(&listener, handler, false).await;
+    run(&listener, handler, None, false).await;
 }
 
 /// Takes one of the threads that there are for slow handlers.
@@ -369,21 +407,41 @@ fn clock(may_move: bool) -> Option<Instant> {
     may_move.then(Instant::now)
 }
 
+/// Events that were taken out together, and the next of them.
+type InHand<K> = (Arc<[Event<K>]>, usize);
+
 /// Calls a handler with every event, until the end. A panic is caught, and the handler goes on. Returns the handler before
-/// the end if it is to be moved to another thread.
-async fn run<K, H: Handle<K>>(listener: &Listener<K>, mut handler: H, may_move: bool) -> Option<H> {
-    let (mut told, mut turn) = (None, 0);
-    while let Some(event) = std::future::poll_fn(|context| listener.poll_next(context, &mut told)).await {
-        let initial = event.is_initial();
-        let began = clock(may_move);
-        let outcome = catch_unwind(AssertUnwindSafe(|| handler.handle(event)));
-        told = Some(Told { initial, panic: outcome.err().map(|panic| panic_message(&*panic)) });
-        if began.is_some_and(|began| began.elapsed() > SLOW) && take_thread() {
-            listener.moves(told.take());
-            return Some(handler);
+/// the end if it is to be moved to another thread, with what was taken out for it.
+async fn run<K, H: Handle<K>>(
+    listener: &Listener<K>,
+    mut handler: H,
+    mut in_hand: Option<InHand<K>>,
+    may_move: bool,
+) -> Option<(H, InHand<K>)> {
+    let (mut told, mut turn) = (Told::default(), 0);
+    loop {
+        let (events, mut next) = match in_hand.take() {
+            Some(in_hand) => in_hand,
+            None => match std::future::poll_fn(|context| listener.poll_run(context, &mut told)).await {
+                Some(events) => (events, 0),
+                None => break,
+            },
+        };
+        let mut began = clock(may_move);
+        while let Some(event) = events.get(next).filter(|_| listener.begin_one()) {
+            let outcome = catch_unwind(AssertUnwindSafe(|| handler.handle_shared(event)));
+            told.add(event.is_initial(), outcome.err().map(|panic| panic_message(&*panic)));
+            (next, turn) = (next + 1, turn + 1);
+            let ended = clock(may_move);
+            let slow = ended.zip(began).is_some_and(|(ended, began)| ended - began > SLOW);
+            if slow && take_thread() {
+                listener.moves(told);
+                return Some((handler, (events, next)));
+            }
+            began = ended;
         }
-        turn += 1;
-        if turn == TURN {
+        drop(events);
+        if turn >= TURN {
             // Handlers are not asynchronous: others get their turn.
             turn = 0;
             tokio::task::yield_now().await;
@@ -391,8 +449,19 @@ async fn run<K, H: Handle<K>>(listener: &Listener<K>, mut handler: H, may_move: 
     }
     // Whoever waits for the end waits for what the handler holds, too.
     let _ = catch_unwind(AssertUnwindSafe(|| drop(handler)));
-    listener.ended();
+    listener.ended(told);
     None
+}
+
+impl Told {
+    fn add(&mut self, initial: bool, panic: Option<String>) {
+        self.events += 1;
+        self.initial += usize::from(initial);
+        if panic.is_some() {
+            self.panics += 1;
+            self.last_panic = panic;
+        }
+    }
 }
 
 /// What a panic said.
@@ -457,11 +526,24 @@ impl<K> fmt::Debug for Registration<K> {
 #[must_use = "a stream does nothing unless it is polled"]
 pub struct Subscription<K> {
     listener: Arc<Listener<K>>,
+    /// What was taken out, and the next of it.
+    run: Option<(Arc<[Event<K>]>, usize)>,
 }
 
 impl<K> Subscription<K> {
     pub(super) fn new(listener: Arc<Listener<K>>) -> Self {
-        Self { listener }
+        Self { listener, run: None }
+    }
+
+    /// The next of what was taken out.
+    fn next_in_hand(&mut self) -> Option<Event<K>> {
+        let (events, next) = self.run.as_mut()?;
+        let event = events.get(*next).cloned();
+        *next += 1;
+        if event.is_none() || *next == events.len() {
+            self.run = None;
+        }
+        event.filter(|_| self.listener.begin_one())
     }
 
     /// How the subscription is doing.
@@ -473,20 +555,27 @@ impl<K> Subscription<K> {
 impl<K> Stream for Subscription<K> {
     type Item = Event<K>;
 
-    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Event<K>>> {
-        let next = self.listener.poll_next(context, &mut None);
-        if let Poll::Ready(Some(event)) = &next {
-            // What the reader does with it, and when, is not for the listener to know.
-            let told = Told { initial: event.is_initial(), panic: None };
-            self.listener.note_told(&mut self.listener.inner.lock(), told);
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Event<K>>> {
+        loop {
+            if let Some(event) = self.next_in_hand() {
+                // What the reader does with it, and when, is not for the listener to know.
+                let mut told = Told::default();
+                told.add(event.is_initial(), None);
+                self.listener.note_told(&mut self.listener.inner.lock(), told);
+                return Poll::Ready(Some(event));
+            }
+            match self.listener.poll_run(context, &mut Told::default()) {
+                Poll::Ready(Some(events)) => self.run = Some((events, 0)),
+                Poll::Ready(None) => return Poll::Ready(None),
+                Poll::Pending => return Poll::Pending,
+            }
         }
-        next
     }
 }
 
 impl<K> Drop for Subscription<K> {
     fn drop(&mut self) {
-        self.listener.ended();
+        self.listener.ended(Told::default());
     }
 }
 

@@ -27,7 +27,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::object::Object;
 use crate::store::Snapshot;
-use listener::Listener;
+use listener::{Listener, TURN};
 use resync::ResyncClock;
 
 /// All listeners of one kind.
@@ -87,7 +87,7 @@ impl<K: Resource + Send + Sync + 'static> Fanout<K> {
         for listener in self.listeners.iter().filter(|listener| listener.take_due()) {
             let again =
                 there.iter().map(|object| Event::Updated { old: object.clone(), new: object, resync: true });
-            listener.push(again, now);
+            listener.push(&runs(again), now);
         }
     }
 
@@ -122,8 +122,16 @@ impl<K: Resource + Send + Sync + 'static> Fanout<K> {
 
     /// Tells everybody what has happened, in order.
     pub fn tell(&mut self, events: &[Event<K>]) {
-        let now = tokio::time::Instant::now().into_std();
-        self.listeners.retain(|listener| listener.push(events.iter().cloned(), now));
+        self.tell_all(events.iter().cloned());
+    }
+
+    /// The same with events that nobody else needs.
+    pub(crate) fn tell_all(&mut self, events: impl IntoIterator<Item = Event<K>>) {
+        if self.listeners.is_empty() {
+            return;
+        }
+        let (runs, now) = (runs(events), tokio::time::Instant::now().into_std());
+        self.listeners.retain(|listener| listener.push(&runs, now));
     }
 
     /// Says that the first list has been told in whole.
@@ -143,7 +151,7 @@ impl<K: Resource + Send + Sync + 'static> Fanout<K> {
         let due = self.resync.join(options.resync_period());
         let listener = Arc::new(Listener::new(self.next_id, options, due));
         let now = tokio::time::Instant::now().into_std();
-        listener.push(there.into_iter().map(|object| Event::Added { object, initial: true }), now);
+        listener.push(&runs(there.into_iter().map(|object| Event::Added { object, initial: true })), now);
         if self.synced {
             listener.initial_complete();
         }
@@ -154,6 +162,17 @@ impl<K: Resource + Send + Sync + 'static> Fanout<K> {
         self.listeners.push(Arc::clone(&listener));
         listener
     }
+}
+
+/// Events in short pieces, which all listeners share: what one of them has looked at, the others need not decode, and
+/// what all have heard of goes soon.
+fn runs<K>(events: impl IntoIterator<Item = Event<K>>) -> Vec<Arc<[Event<K>]>> {
+    let mut events = events.into_iter().peekable();
+    let mut runs = Vec::new();
+    while events.peek().is_some() {
+        runs.push(events.by_ref().take(TURN).collect());
+    }
+    runs
 }
 
 impl<K> Fanout<K> {

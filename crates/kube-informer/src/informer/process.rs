@@ -180,7 +180,7 @@ impl<K: Resource + Send + Sync + 'static> Processor<K> {
         let mut stage = shared.stage.lock();
         // What comes from a source that is followed no more is not wanted.
         let Some(applied) = stage.take(self.source, step, &shared.store) else { return };
-        let (events, objects) = (applied.events.len() as u64, shared.store.snapshot().len());
+        let (events, objects) = (applied.told, shared.store.snapshot().len());
         let took = Took { kind, version, events, objects, quarantine: applied.quarantine };
         shared.status.send_modify(|status| status.took(self.source, took, Instant::now().into_std()));
         // The status is told of steps in their order.
@@ -236,7 +236,7 @@ impl<K: Resource + Send + Sync + 'static> Stage<K> {
 
     /// Writes to the store what no source says, and tells it.
     pub(super) fn write(&mut self, store: &Store<K>, writes: Vec<Write<K>>) {
-        self.fanout.tell(&written(store.write(writes, None)));
+        self.fanout.tell_all(written(store.write(writes, None)));
     }
 
     /// Takes one step of a source; none if the source is followed no more.
@@ -246,8 +246,10 @@ impl<K: Resource + Send + Sync + 'static> Stage<K> {
         let everything = step.kind() == StepKind::Everything;
         let Reached { scope, listed, anew, .. } = &self.scopes[at];
         let list = List { scope, initial: !listed && !self.complete, anew: *anew };
-        let applied = step.apply(store, list, current.as_deref());
-        self.fanout.tell(&applied.events);
+        let mut applied = step.apply(store, list, current.as_deref());
+        let events = std::mem::take(&mut applied.events);
+        applied.told = events.len() as u64;
+        self.fanout.tell_all(events);
         if everything {
             (self.scopes[at].listed, self.scopes[at].anew) = (true, false);
             self.complete_if_listed();

@@ -57,6 +57,8 @@ pub(super) struct List<'a> {
 pub(super) struct Applied<K> {
     /// What listeners are to be told.
     pub(super) events: Vec<Event<K>>,
+    /// How many events listeners have been told.
+    pub(super) told: u64,
     pub(super) quarantine: Quarantine,
 }
 
@@ -125,12 +127,12 @@ impl<K: Resource> Step<K> {
                 if let Some(version) = version {
                     store.bookmark(version);
                 }
-                Applied { events: Vec::new(), quarantine: Quarantine::default() }
+                Applied { events: Vec::new(), told: 0, quarantine: Quarantine::default() }
             }
-            Step::Again => Applied { events: Vec::new(), quarantine: Quarantine::default() },
+            Step::Again => Applied { events: Vec::new(), told: 0, quarantine: Quarantine::default() },
             Step::Changes(Changes { writes, quarantine, .. }) => {
                 let events = written(store.write(writes, version));
-                Applied { events, quarantine: Quarantine { anew: false, objects: quarantine } }
+                Applied { events, told: 0, quarantine: Quarantine { anew: false, objects: quarantine } }
             }
             Step::Everything { objects, undecodable, .. } => {
                 let kept: HashSet<String> =
@@ -142,7 +144,7 @@ impl<K: Resource> Step<K> {
                 };
                 let objects = undecodable.into_iter().map(named).collect();
                 let quarantine = Quarantine { anew: true, objects };
-                Applied { events: replaced(written, list), quarantine }
+                Applied { events: replaced(written, list), told: 0, quarantine }
             }
         }
     }

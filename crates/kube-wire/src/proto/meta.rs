@@ -64,12 +64,12 @@ impl<'a> ProtoMetadata<'a> {
     }
 
     /// The object's labels, in the order of their keys.
-    pub fn labels(&self) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
+    pub fn labels(&self) -> impl Iterator<Item = (&'a str, &'a str)> + Clone + use<'a> {
         self.entries(LABELS)
     }
 
     /// The object's annotations, in the order of their keys.
-    pub fn annotations(&self) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
+    pub fn annotations(&self) -> impl Iterator<Item = (&'a str, &'a str)> + Clone + use<'a> {
         self.entries(ANNOTATIONS)
     }
 
@@ -112,7 +112,7 @@ impl<'a> ProtoMetadata<'a> {
     }
 
     /// The entries of a map of texts; one that cannot be read ends them.
-    fn entries(&self, number: u32) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
+    fn entries(&self, number: u32) -> impl Iterator<Item = (&'a str, &'a str)> + Clone + use<'a> {
         let mut reader = Reader::new(self.bytes);
         std::iter::from_fn(move || {
             while let Some((tag, raw)) = reader.field().ok()? {
