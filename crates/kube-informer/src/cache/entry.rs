@@ -9,10 +9,12 @@ use kube_client::Client;
 use kube_core::{ApiResource, GroupVersionResource};
 use kube_wire::{DecodeError, DecodeOptions, Encoding, encode_object_proto};
 use parking_lot::Mutex;
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::CacheError;
 use super::options::{CacheOptions, Part};
+use super::server::Patience;
 use crate::factory::{cause, is_hopeless};
 use crate::fanout::panic_message;
 use crate::informer::{InformerBuilder, InformerStatus, Phase, ScopeStatus, SharedInformer};
@@ -30,6 +32,16 @@ pub(super) struct About {
 }
 
 impl About {
+    /// The server speaks of the same resource.
+    pub(super) fn is_it(&self, other: &ApiResource) -> bool {
+        self.is_beside(other) && other.plural == self.resource.resource
+    }
+
+    /// The server speaks of a resource of the same group and version.
+    pub(super) fn is_beside(&self, other: &ApiResource) -> bool {
+        (&other.group, &other.version) == (&self.resource.group, &self.resource.version)
+    }
+
     /// `deployments.apps`, or `pods` in the core group.
     pub(super) fn name(&self) -> String {
         resource_name(&self.resource.resource, &self.resource.group)
@@ -39,13 +51,25 @@ impl About {
 /// A kind that is followed, or is to be.
 pub(super) struct Entry {
     about: About,
-    namespaced: bool,
+    extent: watch::Sender<Extent>,
     client: Client,
     informer: SharedInformer<Raw>,
     parts: Arc<ArcSwap<Vec<Part>>>,
     state: Mutex<State>,
     /// When it was last read.
     used: Mutex<Instant>,
+}
+
+/// Whether the objects of a kind have namespaces.
+#[derive(Clone, Debug)]
+pub(super) struct Extent {
+    pub(super) namespaced: bool,
+    /// The type or the server says so; else it is a guess.
+    pub(super) certain: bool,
+    /// They have none, and are to be kept by namespace.
+    refused: bool,
+    /// Why the server does not say it.
+    trouble: Option<CacheError>,
 }
 
 struct State {
@@ -58,11 +82,13 @@ impl Entry {
     pub(super) fn new(
         client: &Client,
         about: About,
-        namespaced: bool,
+        namespaced: Option<bool>,
         whole: bool,
         options: &CacheOptions,
         number: u64,
     ) -> Self {
+        // Most kinds have namespaces.
+        let (certain, namespaced) = (namespaced.is_some(), namespaced.unwrap_or(true));
         let parts = options.parts(&about.resource, namespaced);
         // What is changed may be changed as whole objects.
         let whole = whole || parts.iter().any(|part| part.transform.is_some());
@@ -78,7 +104,7 @@ impl Entry {
         }
         Self {
             about,
-            namespaced,
+            extent: watch::Sender::new(Extent { namespaced, certain, refused: false, trouble: None }),
             client: client.clone(),
             informer: builder.build(),
             parts,
@@ -91,13 +117,55 @@ impl Entry {
         &self.informer
     }
 
+    pub(super) fn about(&self) -> &About {
+        &self.about
+    }
+
+    /// As far as anybody knows.
     pub(super) fn is_namespaced(&self) -> bool {
-        self.namespaced
+        self.extent.borrow().namespaced
+    }
+
+    /// It is known to have no namespaces.
+    pub(super) fn is_certainly_cluster_scoped(&self) -> bool {
+        let extent = self.extent.borrow();
+        extent.certain && !extent.namespaced
+    }
+
+    pub(super) fn watch_extent(&self) -> watch::Receiver<Extent> {
+        self.extent.subscribe()
+    }
+
+    /// Nobody knows any more whether the kind has namespaces, unless its type says so.
+    pub(super) fn doubt(&self) {
+        if self.about.namespaced.is_none() {
+            self.extent.send_modify(|extent| extent.certain = false);
+        }
+    }
+
+    /// Somebody knows whether the kind has namespaces.
+    pub(super) fn learn(&self, namespaced: bool, options: &Mutex<CacheOptions>) -> Result<(), CacheError> {
+        let before = self.extent.borrow().clone();
+        if before.certain {
+            return Ok(());
+        }
+        if before.namespaced != namespaced {
+            self.extent.send_modify(|extent| extent.namespaced = namespaced);
+            self.change(options)?;
+        }
+        // Whoever waits may read what is there only after it is followed as what it is.
+        self.extent.send_modify(|extent| (extent.certain, extent.trouble) = (true, None));
+        Ok(())
+    }
+
+    /// The server does not say whether the kind has namespaces.
+    pub(super) fn not_learnt(&self, why: CacheError) {
+        self.extent.send_modify(|extent| extent.trouble = Some(why));
     }
 
     /// Some part of it covers a namespace.
     pub(super) fn covers(&self, namespace: &str) -> bool {
-        !self.namespaced || self.parts.load().iter().any(|part| part.covers(namespace))
+        !self.is_namespaced() || self.parts.load().iter().any(|part| part.covers(namespace))
     }
 
     /// Adds an index; one that is there already is as good.
@@ -119,12 +187,12 @@ impl Entry {
     }
 
     /// Follows what the options say now. One that has been stopped stays as it is.
-    pub(super) fn change(&self, options: &CacheOptions) -> Result<(), CacheError> {
+    pub(super) fn change(&self, options: &Mutex<CacheOptions>) -> Result<(), CacheError> {
         if self.informer.is_stopped() {
             return Ok(());
         }
         let mut state = self.state.lock();
-        let (before, after) = (self.parts.load_full(), options.parts(&self.about.resource, self.namespaced));
+        let (before, after) = (self.parts.load_full(), self.wanted(&options.lock()));
         let transformed = after.iter().any(|part| part.transform.is_some());
         // An object that stays, but is to be changed in another way, has to be had again.
         let differs = |one: &Part| before.iter().any(|other| one.differs_in_transform(other));
@@ -143,50 +211,62 @@ impl Entry {
         Ok(if anew { self.informer.follow_anew(sources) } else { self.informer.follow(sources) }?)
     }
 
+    /// What is to be followed.
+    fn wanted(&self, options: &CacheOptions) -> Vec<Part> {
+        let namespaced = self.is_namespaced();
+        let refused = !namespaced && options.confines(&self.about.resource);
+        self.extent.send_if_modified(|extent| std::mem::replace(&mut extent.refused, refused) != refused);
+        if refused { Vec::new() } else { options.parts(&self.about.resource, namespaced) }
+    }
+
     /// Waits until everything that is wanted has arrived; an error if it cannot, or not in time.
-    pub(super) async fn synced(&self, patience: Duration) -> Result<(), CacheError> {
+    pub(super) async fn synced(&self, patience: Patience) -> Result<(), CacheError> {
         *self.used.lock() = Instant::now();
-        let mut status = self.informer.watch_status();
-        if is_current(&status.borrow()) {
-            return Ok(());
-        }
-        let settled = |status: &InformerStatus| is_current(status) || is_hopeless(status);
-        let waited = tokio::time::timeout(patience, status.wait_for(settled)).await;
-        let resource = self.about.name();
-        match waited {
-            Ok(Ok(status)) if is_current(&status) => Ok(()),
-            Ok(Ok(status)) => Err(match cause(&status) {
-                Some(cause) => CacheError::CannotSync { resource, cause },
-                None => CacheError::Removed { resource },
-            }),
-            Ok(Err(_)) => Err(CacheError::Removed { resource }),
-            Err(_) => {
-                let cause = cause(&self.informer.watch_status().borrow());
-                Err(CacheError::TimedOut { resource, after: patience, cause })
+        let (mut status, mut extent) = (self.informer.watch_status(), self.extent.subscribe());
+        let resource = || self.about.name();
+        let settled = async {
+            loop {
+                let answer = self.answer(&status.borrow_and_update(), &extent.borrow_and_update());
+                if let Some(answer) = answer {
+                    return answer;
+                }
+                tokio::select! {
+                    changed = status.changed() => changed.map_err(|_| CacheError::Removed { resource: resource() })?,
+                    // The sender is in the entry.
+                    _ = extent.changed() => {}
+                }
             }
+        };
+        tokio::time::timeout(patience.left(), settled).await.unwrap_or_else(|_| {
+            let trouble = self.extent.borrow().trouble.clone();
+            let cause = cause(&self.informer.watch_status().borrow());
+            match (cause, trouble) {
+                (None, Some(trouble)) => Err(trouble),
+                (cause, _) => Err(CacheError::TimedOut { resource: resource(), after: patience.time, cause }),
+            }
+        })
+    }
+
+    /// What somebody who waits for the kind is told; none if it is too early to say.
+    fn answer(&self, status: &InformerStatus, extent: &Extent) -> Option<Result<(), CacheError>> {
+        let resource = || self.about.name();
+        if extent.refused {
+            return Some(Err(CacheError::ClusterScoped { resource: resource() }));
         }
+        if is_current(status) && extent.certain {
+            return Some(Ok(()));
+        }
+        is_hopeless(status).then(|| {
+            Err(match cause(status) {
+                Some(cause) => CacheError::CannotSync { resource: resource(), cause },
+                None => CacheError::Removed { resource: resource() },
+            })
+        })
     }
 
     /// Nobody has read it for so long, and nobody listens.
     pub(super) fn is_idle(&self, time: Duration) -> bool {
         self.used.lock().elapsed() >= time && self.informer.status().listeners.is_empty()
-    }
-
-    /// Watches over a kind that the server may stop to know: what is there then is there no more. The reflector goes on
-    /// to ask, and what comes back is told.
-    pub(super) async fn watch_over(informer: SharedInformer<Raw>) {
-        let mut status = informer.watch_status();
-        loop {
-            let ended = |status: &InformerStatus| status.phase == Phase::Stopped;
-            match status.wait_for(|status| is_gone(status) || ended(status)).await {
-                Ok(status) if !ended(&status) => {}
-                _ => return,
-            }
-            informer.forget(is_scope_gone);
-            if status.changed().await.is_err() {
-                return;
-            }
-        }
     }
 }
 
@@ -199,11 +279,11 @@ fn is_current(status: &InformerStatus) -> bool {
 }
 
 /// The server does not know the kind, or not any more.
-fn is_gone(status: &InformerStatus) -> bool {
+pub(super) fn is_gone(status: &InformerStatus) -> bool {
     status.scopes.iter().any(is_scope_gone)
 }
 
-fn is_scope_gone(scope: &ScopeStatus) -> bool {
+pub(super) fn is_scope_gone(scope: &ScopeStatus) -> bool {
     /// Once may be an accident: a server that is being restarted.
     const TWICE: u64 = 2;
     scope.trouble.as_ref().is_some_and(|trouble| trouble.error.code == 404 && trouble.times >= TWICE)

@@ -40,11 +40,13 @@
 mod client;
 mod entry;
 mod error;
+mod following;
 mod informer;
 mod kind;
 mod live;
 mod options;
 mod query;
+mod server;
 
 pub use client::{CacheClient, ClientKind, WRITE_TIMEOUT};
 pub use error::CacheError;
@@ -68,32 +70,32 @@ use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::discovery::Resources;
 use crate::informer::InformerStatus;
 use crate::object::{Lens, Object, Raw, say_kind};
 use crate::source::is_cluster_scoped;
 use crate::store::{IndexError, IndexFunction};
 use entry::{About, Entry};
+use server::{Patience, Server};
 
 /// Nothing is stopped as idle sooner.
 const LEAST_IDLE: Duration = Duration::from_secs(1);
 
-/// Many kinds behind one reader. See the [module](self). Clones are the same cache; when the last is dropped, and nobody
-/// holds an [informer](CacheInformer) of it, it stops.
+/// Many kinds behind one reader. See the [module](self). Clones are the same cache, and [kinds](Kind) and
+/// [clients](CacheClient) hold it too; when the last of them is dropped, it stops, and its [informers](CacheInformer) with
+/// it.
 #[derive(Clone)]
 pub struct Cache {
     shared: Arc<Shared>,
 }
 
 struct Shared {
-    client: Client,
-    options: Mutex<CacheOptions>,
+    server: Arc<Server>,
+    options: Arc<Mutex<CacheOptions>>,
     /// Held by whoever changes the options.
     changing: Mutex<()>,
     state: Mutex<State>,
     /// For each kind and type an `Arc<Lens<K>>`.
     lenses: Mutex<HashMap<(GroupVersionResource, TypeId), Arc<dyn Any + Send + Sync>>>,
-    resources: tokio::sync::Mutex<Option<Resources>>,
     tasks: TaskTracker,
     stop: CancellationToken,
 }
@@ -132,12 +134,11 @@ impl Cache {
 
     fn of(client: Client, options: CacheOptions) -> Self {
         let shared = Shared {
-            client,
-            options: Mutex::new(options),
+            server: Arc::new(Server::new(client)),
+            options: Arc::new(Mutex::new(options)),
             changing: Mutex::default(),
             state: Mutex::default(),
             lenses: Mutex::default(),
-            resources: tokio::sync::Mutex::default(),
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
         };
@@ -198,18 +199,7 @@ impl Cache {
 
     /// A kind by any name that kubectl knows: `deploy`, `deployments.apps`, `Deployment`. Asks the server what it has.
     pub async fn find(&self, name: &str) -> Result<Kind<DynamicObject>, CacheError> {
-        let mut resources = self.shared.resources.lock().await;
-        // What was not there a moment ago may be now.
-        let known = resources.as_ref().and_then(|resources| resources.resolve(name).ok());
-        let found = match known {
-            Some(found) => found.resource.clone(),
-            None => {
-                let fresh = Resources::fetch(&self.shared.client).await?;
-                let found = fresh.resolve(name)?.resource.clone();
-                *resources = Some(fresh);
-                found
-            }
-        };
+        let found = self.patience().wait(name, self.shared.server.find(name)).await?;
         Ok(self.kind_of(&found))
     }
 
@@ -233,7 +223,7 @@ impl Cache {
     /// and names it.
     pub async fn synced(&self) -> Result<(), CacheError> {
         self.check_running()?;
-        let patience = self.sync_timeout();
+        let patience = self.patience();
         let waits = self.entries().into_iter().map(|(_, entry)| async move { entry.synced(patience).await });
         futures::future::try_join_all(waits).await.map(drop)
     }
@@ -250,9 +240,16 @@ impl Cache {
         let before = self.shared.options.lock().clone();
         let changed = change(before);
         changed.check()?;
+        let entries = self.entries();
+        let confined = |(resource, entry): &&(GroupVersionResource, Arc<Entry>)| {
+            entry.is_certainly_cluster_scoped() && changed.confines(resource)
+        };
+        if let Some((_, entry)) = entries.iter().find(confined) {
+            return Err(CacheError::ClusterScoped { resource: entry.about().name() });
+        }
         // Whoever begins to follow a kind meanwhile follows what is changed.
-        *self.shared.options.lock() = changed.clone();
-        let outcomes = self.entries().into_iter().map(|(_, entry)| entry.change(&changed));
+        *self.shared.options.lock() = changed;
+        let outcomes = self.entries().into_iter().map(|(_, entry)| entry.change(&self.shared.options));
         outcomes.fold(Ok(()), Result::and)
     }
 
@@ -271,11 +268,12 @@ impl Cache {
     }
 
     fn client_of_server(&self) -> Client {
-        self.shared.client.clone()
+        self.shared.server.client.clone()
     }
 
-    fn sync_timeout(&self) -> Duration {
-        self.shared.options.lock().sync_timeout
+    /// How long somebody who asks now waits.
+    fn patience(&self) -> Patience {
+        Patience::new(self.shared.options.lock().sync_timeout)
     }
 
     fn missing(&self, resource: &GroupVersionResource) -> Missing {
@@ -364,119 +362,14 @@ impl Cache {
         }
         Ok(())
     }
-
-    /// What is followed of a kind, from now on if it was not before.
-    async fn entry(&self, about: &About, whole: bool) -> Result<Arc<Entry>, CacheError> {
-        if let Some(entry) = self.known(about, whole)? {
-            return Ok(entry);
-        }
-        let namespaced = self.is_namespaced(about).await?;
-        // Somebody may have been faster.
-        if let Some(entry) = self.known(about, whole)? {
-            return Ok(entry);
-        }
-        let options = self.shared.options.lock();
-        let mut state = self.shared.state.lock();
-        if state.phase == Phase::ShutDown {
-            return Err(CacheError::ShutDown);
-        }
-        if let Some(entry) = state.entries.get(&about.resource).cloned() {
-            drop(state);
-            if whole {
-                entry.whole()?;
-            }
-            return Ok(entry);
-        }
-        if !namespaced && options.confines(&about.resource) {
-            return Err(CacheError::ClusterScoped { resource: about.name() });
-        }
-        state.made += 1;
-        state.idle.remove(&about.resource);
-        let entry = Entry::new(&self.shared.client, about.clone(), namespaced, whole, &options, state.made);
-        for (name, function) in state.indexes.get(&about.resource).into_iter().flatten() {
-            entry.add_index(name, Arc::clone(function));
-        }
-        let entry = Arc::new(entry);
-        state.entries.insert(about.resource.clone(), Arc::clone(&entry));
-        if state.phase == Phase::Running {
-            self.shared.run(&entry);
-        }
-        Ok(entry)
-    }
-
-    fn known(&self, about: &About, whole: bool) -> Result<Option<Arc<Entry>>, CacheError> {
-        let entry = self.shared.state.lock().entries.get(&about.resource).cloned();
-        if let Some(entry) = entry.as_ref().filter(|_| whole) {
-            entry.whole()?;
-        }
-        Ok(entry)
-    }
-
-    /// Whether objects of a kind have namespaces: what its type says, or else the server.
-    async fn is_namespaced(&self, about: &About) -> Result<bool, CacheError> {
-        if let Some(namespaced) = about.namespaced {
-            return Ok(namespaced);
-        }
-        let list_of = about.api.kind.strip_suffix("List").filter(|of| !of.is_empty());
-        let is_it = |one: &ApiResource| {
-            (&one.group, &one.version, &one.plural)
-                == (&about.resource.group, &about.resource.version, &about.resource.resource)
-        };
-        let mut resources = self.shared.resources.lock().await;
-        for fresh in [false, true] {
-            if fresh || resources.is_none() {
-                *resources = Some(Resources::fetch(&self.shared.client).await?);
-            }
-            let found = resources.as_ref().and_then(|all| all.iter().find(|one| is_it(&one.resource)));
-            if let Some(found) = found {
-                return Ok(found.namespaced);
-            }
-        }
-        match list_of {
-            Some(of) => Err(CacheError::ListKind { kind: about.api.kind.clone(), of: of.to_owned() }),
-            // It may be there one day; most kinds have namespaces.
-            None => Ok(true),
-        }
-    }
-
-    async fn remove(&self, resource: &GroupVersionResource) -> bool {
-        let Some(entry) = self.shared.state.lock().entries.remove(resource) else { return false };
-        // Whoever shuts down the cache meanwhile waits for it too.
-        self.shared.tasks.track_future(entry.informer().shutdown()).await;
-        true
-    }
-}
-
-impl Shared {
-    fn run(&self, entry: &Arc<Entry>) {
-        entry.informer().start();
-        let (watching, stop) = (Entry::watch_over(entry.informer().clone()), self.stop.clone());
-        self.tasks.spawn(async move {
-            tokio::select! {
-                biased;
-                () = stop.cancelled() => {}
-                () = watching => {}
-            }
-        });
-    }
-
-    /// Stops what nobody needs.
-    async fn stop_idle(&self, time: Duration) {
-        let idle: Vec<Arc<Entry>> = {
-            let mut state = self.state.lock();
-            // Who holds an informer of the cache holds the entry too.
-            let is_idle = |entry: &Arc<Entry>| Arc::strong_count(entry) == 1 && entry.is_idle(time);
-            let idle: Vec<_> = state.entries.extract_if(|_, entry| is_idle(entry)).collect();
-            state.idle.extend(idle.iter().map(|(resource, _)| resource.clone()));
-            idle.into_iter().map(|(_, entry)| entry).collect()
-        };
-        join_all(idle.iter().map(|entry| entry.informer().shutdown())).await;
-    }
 }
 
 impl Drop for Shared {
     fn drop(&mut self) {
         self.stop.cancel();
+        for entry in self.state.get_mut().entries.values() {
+            entry.informer().stop();
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod changing;
 mod client;
+mod extent;
 mod kinds;
 mod options;
 mod reading;
