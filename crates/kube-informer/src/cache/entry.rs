@@ -13,12 +13,14 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::CacheError;
-use super::options::{CacheOptions, Part};
+use super::options::CacheOptions;
+use super::part::Part;
 use super::server::Patience;
 use crate::factory::{cause, is_hopeless};
-use crate::fanout::panic_message;
+use crate::fanout::{Zone, panic_message};
 use crate::informer::{InformerBuilder, InformerStatus, Phase, ScopeStatus, SharedInformer};
 use crate::object::{Form, Object, Raw};
+use crate::random::Random;
 use crate::source::{KubeSource, ListWatch, Make, Written, resource_name};
 use crate::store::IndexFunction;
 
@@ -55,6 +57,7 @@ pub(super) struct Entry {
     client: Client,
     informer: SharedInformer<Raw>,
     parts: Arc<ArcSwap<Vec<Part>>>,
+    pace: Pace,
     state: Mutex<State>,
     /// When it was last read.
     used: Mutex<Instant>,
@@ -70,6 +73,23 @@ pub(super) struct Extent {
     refused: bool,
     /// Why the server does not say it.
     trouble: Option<CacheError>,
+}
+
+/// By how much the periods of a kind differ from what was asked for: kinds are not all told again at the same time.
+struct Pace(f64);
+
+impl Pace {
+    /// Between nine and eleven tenths, as controller-runtime has it.
+    fn drawn(seed: u64) -> Self {
+        Self(0.9 + 0.2 * Random::new(seed).fraction())
+    }
+
+    /// When what is told again.
+    fn zones(&self, parts: &[Part]) -> Vec<Zone> {
+        let stretched = |period: Duration| Duration::try_from_secs_f64(period.as_secs_f64() * self.0);
+        let period = |part: &Part| stretched(part.resync).unwrap_or(Duration::MAX);
+        Zone::split(parts.iter().map(|part| (part.scope(), period(part))))
+    }
 }
 
 struct State {
@@ -93,12 +113,15 @@ impl Entry {
         // What is changed may be changed as whole objects.
         let whole = whole || parts.iter().any(|part| part.transform.is_some());
         let sources: Vec<_> = parts.iter().map(|part| source(client, &about.api, part, whole)).collect();
+        let seed = options.seed.wrapping_add(number);
+        let pace = Pace::drawn(seed);
+        let zones = pace.zones(&parts);
         let parts = Arc::new(ArcSwap::from_pointee(parts));
         let mut builder = InformerBuilder::of(sources.clone())
             .making(make(Arc::clone(&parts)))
-            .resync(options.resync_of(&about.resource))
+            .resync_zones(zones)
             .config(options.config.clone())
-            .seed(options.seed.wrapping_add(number));
+            .seed(seed);
         if let Some(metrics) = &options.metrics {
             builder = builder.metrics(metrics);
         }
@@ -108,6 +131,7 @@ impl Entry {
             client: client.clone(),
             informer: builder.build(),
             parts,
+            pace,
             state: Mutex::new(State { whole, sources }),
             used: Mutex::new(Instant::now()),
         }
@@ -206,6 +230,7 @@ impl Entry {
             }
         });
         let sources: Vec<_> = sources.collect();
+        self.informer.resync_zones(self.pace.zones(&after));
         self.parts.store(Arc::new(after));
         state.sources.clone_from(&sources);
         Ok(if anew { self.informer.follow_anew(sources) } else { self.informer.follow(sources) }?)

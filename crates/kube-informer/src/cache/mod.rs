@@ -45,6 +45,7 @@ mod informer;
 mod kind;
 mod live;
 mod options;
+mod part;
 mod query;
 mod server;
 

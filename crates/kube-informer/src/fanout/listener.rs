@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use super::pending::Pending;
-use super::resync::Due;
+use super::resync::{Due, Zone};
 use super::{Event, Handle};
 
 /// When a listener's queue starts to keep one entry per object, unless it is said otherwise.
@@ -127,7 +127,10 @@ struct Inner<K> {
     panics: u64,
     last_panic: Option<String>,
     waker: Option<Waker>,
-    due: Due,
+    /// The period that it asks for; none for those of the zones.
+    period: Option<Duration>,
+    /// For each zone.
+    due: Vec<Due>,
     /// What those who wait have been told.
     progress: Progress,
 }
@@ -153,7 +156,9 @@ struct Progress {
 }
 
 impl<K> Listener<K> {
-    pub(super) fn new(id: u64, options: ListenerOptions, due: Due) -> Self {
+    pub(super) fn new(id: u64, options: ListenerOptions, zones: &mut [Zone]) -> Self {
+        let period = options.resync_period();
+        let due = zones.iter_mut().map(|zone| zone.clock.join(period)).collect();
         let inner = Inner {
             pending: Pending::new(options.high_water),
             open: Open::Yes,
@@ -163,6 +168,7 @@ impl<K> Listener<K> {
             panics: 0,
             last_panic: None,
             waker: None,
+            period,
             due,
             progress: Progress::default(),
         };
@@ -197,8 +203,19 @@ impl<K> Listener<K> {
     }
 
     /// Whether everything is to be told again now.
-    pub(super) fn is_due(&self, now: Instant, started: Option<Instant>) -> bool {
-        self.inner.lock().due.take(now, started)
+    pub(super) fn is_due(&self, zone: usize, now: Instant, started: Option<Instant>) -> bool {
+        self.inner.lock().due.get_mut(zone).is_some_and(|due| due.take(now, started))
+    }
+
+    /// There are other zones; for each it is known which one it was before.
+    pub(super) fn join_again(&self, zones: &mut [Zone], before: &[Option<usize>]) {
+        let mut inner = self.inner.lock();
+        let (period, known) = (inner.period, std::mem::take(&mut inner.due));
+        let join = |(zone, before): (&mut Zone, &Option<usize>)| {
+            let known = before.and_then(|at| known.get(at)).copied();
+            known.unwrap_or_else(|| zone.clock.join(period))
+        };
+        inner.due = zones.iter_mut().zip(before).map(join).collect();
     }
 
     pub(super) fn initial_complete(&self) {

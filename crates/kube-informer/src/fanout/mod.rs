@@ -28,7 +28,7 @@ use tokio_util::task::TaskTracker;
 use crate::object::Object;
 use crate::store::Snapshot;
 use listener::Listener;
-use resync::ResyncClock;
+pub(crate) use resync::Zone;
 
 /// All listeners of one kind.
 ///
@@ -41,7 +41,10 @@ pub struct Fanout<K> {
     next_id: u64,
     /// The first list has been handed out, so the initial objects of all listeners are known.
     synced: bool,
-    resync: ResyncClock,
+    /// What is told again, and when.
+    zones: Vec<Zone>,
+    /// The time between resyncs is counted.
+    counting: bool,
 }
 
 impl<K: Resource + Send + Sync + 'static> Fanout<K> {
@@ -52,36 +55,62 @@ impl<K: Resource + Send + Sync + 'static> Fanout<K> {
 
     /// Nobody listens yet; the tasks of handlers are tracked here.
     pub fn with_tasks(tasks: TaskTracker) -> Self {
-        Self { listeners: Vec::new(), tasks, next_id: 0, synced: false, resync: ResyncClock::default() }
+        let zones = vec![Zone::default()];
+        Self { listeners: Vec::new(), tasks, next_id: 0, synced: false, zones, counting: false }
     }
 
     /// Tells listeners everything again, every so often; zero for never. Listeners may ask for other periods. To be
     /// set before listeners are added.
     #[must_use]
     pub fn resync(mut self, period: Duration) -> Self {
-        self.resync = ResyncClock::new(period);
+        self.zones = vec![Zone::everything(period)];
         self
+    }
+
+    /// Tells listeners the objects of each zone again at its own period, from now on.
+    pub(crate) fn resync_zones(&mut self, zones: Vec<Zone>, now: Instant) {
+        let mut before = std::mem::replace(&mut self.zones, zones);
+        let mut kept = Vec::with_capacity(self.zones.len());
+        for zone in &mut self.zones {
+            let same = before.iter().position(|known| known.is_like(zone));
+            kept.push(same);
+            if let Some(at) = same {
+                zone.clock = std::mem::take(&mut before[at].clock);
+            }
+        }
+        for listener in &self.listeners {
+            listener.join_again(&mut self.zones, &kept);
+        }
+        for (zone, known) in self.zones.iter_mut().zip(kept) {
+            if self.counting && known.is_none() {
+                zone.clock.start(now);
+            }
+        }
     }
 
     /// Starts to count the time between resyncs.
     pub fn start_resync(&mut self, now: Instant) {
-        self.resync.start(now);
+        self.counting = true;
+        self.zones.iter_mut().for_each(|zone| zone.clock.start(now));
     }
 
     /// When to call [`tell_again`](Self::tell_again) next; none for never.
     pub fn next_resync(&self) -> Option<Instant> {
-        self.resync.next_check()
+        self.zones.iter().filter_map(|zone| zone.clock.next_check()).min()
     }
 
     /// Tells everything that is there to the listeners that are due.
     pub fn tell_again(&mut self, now: Instant, there: &Snapshot<K>) {
-        let started = self.resync.last_check();
-        for listener in self.listeners.iter().filter(|listener| listener.is_due(now, started)) {
-            let again =
-                there.iter().map(|object| Event::Updated { old: object.clone(), new: object, resync: true });
-            listener.push(again, now);
+        for (at, zone) in self.zones.iter_mut().enumerate().filter(|(_, zone)| zone.clock.is_due(now)) {
+            let started = zone.clock.last_check();
+            for listener in self.listeners.iter().filter(|listener| listener.is_due(at, now, started)) {
+                let again = there.iter().filter(|object| zone.covers(object.namespace()));
+                let again =
+                    again.map(|object| Event::Updated { old: object.clone(), new: object, resync: true });
+                listener.push(again, now);
+            }
+            zone.clock.checked(now);
         }
-        self.resync.checked(now);
     }
 
     /// Adds a handler, and tells it of the objects that are there. It is called on a task of its own, one event after
@@ -133,8 +162,7 @@ impl<K: Resource + Send + Sync + 'static> Fanout<K> {
         there: impl IntoIterator<Item = Object<K>>,
     ) -> Arc<Listener<K>> {
         self.next_id += 1;
-        let due = self.resync.join(options.resync_period());
-        let listener = Arc::new(Listener::new(self.next_id, options, due));
+        let listener = Arc::new(Listener::new(self.next_id, options, &mut self.zones));
         let now = tokio::time::Instant::now().into_std();
         listener.push(there.into_iter().map(|object| Event::Added { object, initial: true }), now);
         if self.synced {

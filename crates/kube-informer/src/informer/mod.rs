@@ -19,11 +19,11 @@ use std::sync::Arc;
 use kube_core::Resource;
 use parking_lot::Mutex;
 use prometheus_client::metrics::histogram::Histogram;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::fanout::{Handle, ListenerOptions, Registration, Subscription};
+use crate::fanout::{Handle, ListenerOptions, Registration, Subscription, Zone};
 use crate::metrics::{Observation, Observed};
 use crate::source::{ListWatch, Scope};
 use crate::store::{Index, IndexError, IndexValues, Store, Write};
@@ -65,6 +65,8 @@ struct Shared<K> {
     /// Held while a change goes to the store and to the listeners, and while a listener is added: so that it hears
     /// of each change either as something that is there or as something that follows.
     stage: Mutex<Stage<K>>,
+    /// The next time when listeners are told everything again may be another one.
+    resync_changed: Arc<Notify>,
     status: watch::Sender<InformerStatus>,
     traffic: Mutex<Traffic<K>>,
     /// None when it has been stopped.
@@ -204,6 +206,14 @@ impl<K: Resource + Send + Sync + 'static> SharedInformer<K> {
             let objects = self.shared.store.snapshot().len();
             self.shared.status.send_modify(|status| status.objects = objects);
         }
+    }
+
+    /// Tells listeners the objects of each zone again at its own period, from now on.
+    pub(crate) fn resync_zones(&self, zones: Vec<Zone>) {
+        let now = tokio::time::Instant::now().into_std();
+        self.shared.stage.lock().fanout.resync_zones(zones, now);
+        self.shared.resync_changed.notify_one();
+        process::tell_again(&self.shared);
     }
 
     fn change_sources(&self, new: Vec<Arc<dyn ListWatch<K>>>, anew: bool) -> Result<(), InformerError> {

@@ -5,6 +5,7 @@ use std::sync::{Arc, Weak};
 
 use futures::FutureExt;
 use kube_core::Resource;
+use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -27,8 +28,17 @@ pub(super) const BATCH: usize = 1_000;
 pub(super) fn started<K: Resource + Send + Sync + 'static>(shared: &Arc<Shared<K>>) {
     shared.stage.lock().fanout.start_resync(Instant::now().into_std());
     shared.status.send_modify(|status| status.phase = Phase::Running);
-    if shared.stage.lock().fanout.next_resync().is_some() {
-        spawn(shared, shared.stop.clone(), resync(Arc::downgrade(shared)));
+    tell_again(shared);
+}
+
+/// Sees to it that listeners are told everything again when it is time.
+pub(super) fn tell_again<K: Resource + Send + Sync + 'static>(shared: &Arc<Shared<K>>) {
+    let mut stage = shared.stage.lock();
+    if !stage.resyncing && !shared.stop.is_cancelled() && stage.fanout.next_resync().is_some() {
+        stage.resyncing = true;
+        drop(stage);
+        let task = resync(Arc::downgrade(shared), Arc::clone(&shared.resync_changed));
+        spawn(shared, shared.stop.clone(), task);
     }
 }
 
@@ -124,14 +134,24 @@ fn note<K: Resource + Send + Sync + 'static>(
     }
 }
 
-/// Tells listeners everything again, when it is time.
-async fn resync<K: Resource + Send + Sync + 'static>(shared: Weak<Shared<K>>) {
-    let next = || shared.upgrade().and_then(|shared| shared.stage.lock().fanout.next_resync());
-    while let Some(time) = next() {
-        tokio::time::sleep_until(time.into()).await;
-        let Some(shared) = shared.upgrade() else { return };
+/// Tells listeners everything again, when it is time; ends if that will never be.
+async fn resync<K: Resource + Send + Sync + 'static>(shared: Weak<Shared<K>>, changed: Arc<Notify>) {
+    let turn = || {
+        let shared = shared.upgrade()?;
         let mut stage = shared.stage.lock();
-        stage.fanout.tell_again(Instant::now().into_std(), &shared.store.snapshot());
+        let now = Instant::now().into_std();
+        if stage.fanout.next_resync().is_some_and(|next| next <= now) {
+            stage.fanout.tell_again(now, &shared.store.snapshot());
+        }
+        let next = stage.fanout.next_resync();
+        stage.resyncing = next.is_some();
+        next
+    };
+    while let Some(next) = turn() {
+        tokio::select! {
+            () = tokio::time::sleep_until(next.into()) => {}
+            () = changed.notified() => {}
+        }
     }
 }
 
@@ -176,6 +196,8 @@ pub(super) struct Stage<K> {
     scopes: Vec<Reached>,
     /// Everything has been listed once.
     complete: bool,
+    /// There is a task that tells everything again.
+    resyncing: bool,
 }
 
 /// How far one scope has come.
@@ -191,7 +213,7 @@ struct Reached {
 
 impl<K: Resource + Send + Sync + 'static> Stage<K> {
     pub(super) fn new(fanout: Fanout<K>) -> Self {
-        Self { fanout, scopes: Vec::new(), complete: false }
+        Self { fanout, scopes: Vec::new(), complete: false, resyncing: false }
     }
 
     /// Has these scopes from now on; what is known of those that stay is kept.

@@ -7,6 +7,7 @@ mod kinds;
 mod options;
 mod reading;
 mod regressions;
+mod resync;
 
 use std::collections::BTreeSet;
 
