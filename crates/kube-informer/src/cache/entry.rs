@@ -1,13 +1,11 @@
 //! One kind in a cache: one watch, or one for each namespace, and one copy, whatever types it is read as.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use kube_client::Client;
 use kube_core::{ApiResource, GroupVersionResource};
-use kube_wire::{DecodeError, DecodeOptions, Encoding, encode_object_proto};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -17,11 +15,11 @@ use super::options::CacheOptions;
 use super::part::Part;
 use super::server::Patience;
 use crate::factory::{cause, is_hopeless};
-use crate::fanout::{Zone, panic_message};
+use crate::fanout::Zone;
 use crate::informer::{InformerBuilder, InformerStatus, Phase, ScopeStatus, SharedInformer};
-use crate::object::{Form, Object, Raw};
+use crate::object::Raw;
 use crate::random::Random;
-use crate::source::{KubeSource, ListWatch, Make, Written, resource_name};
+use crate::source::{KubeSource, ListWatch, keep_bytes, resource_name};
 use crate::store::IndexFunction;
 
 /// What a kind is.
@@ -117,8 +115,13 @@ impl Entry {
         let pace = Pace::drawn(seed);
         let zones = pace.zones(&parts);
         let parts = Arc::new(ArcSwap::from_pointee(parts));
+        let current = Arc::clone(&parts);
+        let transform_in = move |namespace: &str| {
+            let parts: arc_swap::Guard<Arc<Vec<Part>>> = current.load();
+            parts.iter().find(|part| part.covers(namespace)).and_then(|part| part.transform.clone())
+        };
         let mut builder = InformerBuilder::of(sources.clone())
-            .making(make(Arc::clone(&parts)))
+            .making(keep_bytes(transform_in))
             .resync_zones(zones)
             .config(options.config.clone())
             .seed(seed);
@@ -321,40 +324,4 @@ fn source(client: &Client, api: &ApiResource, part: &Part, whole: bool) -> Arc<d
     };
     let source = source.labels(&part.labels).fields(&part.fields);
     Arc::new(if whole { source } else { source.metadata_only() })
-}
-
-/// Makes what the store keeps of what arrives: the bytes, after the transform of their namespace.
-fn make(parts: Arc<ArcSwap<Vec<Part>>>) -> Make<Raw> {
-    let forms: [OnceLock<Arc<Form>>; 4] = [const { OnceLock::new() }; 4];
-    let form = move |encoding: Encoding, metadata_only: bool| {
-        let slot = 2 * usize::from(metadata_only) + usize::from(encoding != Encoding::Json);
-        let make = || Arc::new(Form { encoding, options: DecodeOptions::default(), metadata_only });
-        let known = forms[slot].get_or_init(make);
-        if known.encoding == encoding { Arc::clone(known) } else { make() }
-    };
-    Arc::new(move |object: Raw, bytes: Box<[u8]>, (encoding, metadata_only): Written| {
-        let arrived = form(encoding, metadata_only);
-        let parts = parts.load();
-        let namespace = object.namespace().to_owned();
-        let transform =
-            parts.iter().find(|part| part.covers(&namespace)).and_then(|part| part.transform.clone());
-        let Some(transform) = transform else { return Object::base(&object, bytes, &arrived) };
-        let keyed = |error: DecodeError| DecodeError { key: Some(Box::new(object.key())), why: error.why };
-        let changed = catch_unwind(AssertUnwindSafe(|| transform(&bytes, &arrived)));
-        let panicked = |panic: Box<dyn std::any::Any + Send>| DecodeError {
-            key: None,
-            why: format!("the transform panicked: {}", panic_message(&*panic)),
-        };
-        let changed = changed.unwrap_or_else(|panic| Err(panicked(panic))).map_err(keyed)?;
-        let (bytes, encoding) = match encoding {
-            Encoding::Protobuf(message) => match encode_object_proto(&changed, message) {
-                Ok(bytes) => (bytes, encoding),
-                Err(_) => (changed.to_string().into_bytes(), Encoding::Json),
-            },
-            Encoding::Json => (changed.to_string().into_bytes(), Encoding::Json),
-        };
-        let form = form(encoding, metadata_only);
-        let after: Raw = form.encoding.decode_object(&bytes, form.options).map_err(keyed)?;
-        Object::base(&object.changed_to(after), bytes.into_boxed_slice(), &form)
-    })
 }

@@ -30,7 +30,7 @@
 //!   once. It goes on trying, and one kind never waits for another.
 //! - **One watch and one copy for each kind**, whatever types it is read as: a type of k8s-openapi, a derived one, a
 //!   [`DynamicObject`], a [`Projection`](crate::projection::Projection), or
-//!   [`PartialObjectMeta`]. The copy is the bytes that the server sent, and each
+//!   [`PartialObjectMeta`](kube_core::PartialObjectMeta). The copy is the bytes that the server sent, and each
 //!   type is a view of them. While a kind is only read as metadata, only metadata is asked for.
 //! - **What is kept can be said** by kind and by namespace with [`CacheOptions`], and [changed](Cache::change) while it
 //!   runs: listeners hear what that adds and takes away.
@@ -56,7 +56,7 @@ pub use kind::Kind;
 pub use options::{CacheOptions, KindOptions, Missing, ObjectOptions, RESYNC, SYNC_TIMEOUT};
 pub use query::Query;
 
-use std::any::{Any, TypeId};
+use std::any::TypeId;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
@@ -65,14 +65,14 @@ use std::time::Duration;
 use futures::future::join_all;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube_client::Client;
-use kube_core::{ApiResource, DynamicObject, GroupVersionResource, PartialObjectMeta, Resource, TypeMeta};
+use kube_core::{ApiResource, DynamicObject, GroupVersionResource, Resource};
 use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::informer::InformerStatus;
-use crate::object::{Lens, Object, Raw, say_kind};
+use crate::object::{Lens, Lenses, Object, Raw};
 use crate::source::is_cluster_scoped;
 use crate::store::{IndexError, IndexFunction};
 use entry::{About, Entry};
@@ -95,8 +95,7 @@ struct Shared {
     /// Held by whoever changes the options.
     changing: Mutex<()>,
     state: Mutex<State>,
-    /// For each kind and type an `Arc<Lens<K>>`.
-    lenses: Mutex<HashMap<(GroupVersionResource, TypeId), Arc<dyn Any + Send + Sync>>>,
+    lenses: Mutex<HashMap<GroupVersionResource, Lenses>>,
     tasks: TaskTracker,
     stop: CancellationToken,
 }
@@ -193,7 +192,7 @@ impl Cache {
         let resource = GroupVersionResource::gvr(&api.group, &api.version, &api.plural);
         let dynamic = TypeId::of::<K::Scope>() == TypeId::of::<kube_core::DynamicResourceScope>();
         let namespaced = (!dynamic).then(|| !is_cluster_scoped::<K>());
-        let lens = self.lens::<K>(&resource, &api, !K::metadata_api());
+        let lens = self.lens::<K>(&resource, &api);
         let about = Arc::new(About { resource, api, namespaced });
         Kind { cache: self.clone(), about, lens, whole: !K::metadata_api() }
     }
@@ -322,28 +321,14 @@ impl Cache {
     }
 
     /// How a kind is seen as a type.
-    fn lens<K>(&self, resource: &GroupVersionResource, api: &ApiResource, whole: bool) -> Arc<Lens<K>>
+    fn lens<K>(&self, resource: &GroupVersionResource, api: &ApiResource) -> Arc<Lens<K>>
     where
-        K: DeserializeOwned + Send + Sync + 'static,
+        K: Resource + DeserializeOwned + Send + Sync + 'static,
     {
-        let mut lenses = self.shared.lenses.lock();
-        let known = lenses.get(&(resource.clone(), TypeId::of::<K>()));
-        if let Some(lens) = known.and_then(|known| Arc::clone(known).downcast::<Lens<K>>().ok()) {
-            return lens;
-        }
-        let types = TypeMeta { api_version: api.api_version.clone(), kind: api.kind.clone() };
-        let complete = move |object: &mut K| {
-            say_kind(object, &types);
-            // Metadata says that it is metadata, and not of what.
-            if let Some(object) = (object as &mut dyn Any).downcast_mut::<PartialObjectMeta<DynamicObject>>()
-            {
-                object.types = Some(types.clone());
-            }
-        };
         let residency = self.shared.options.lock().residency_of(resource);
-        let lens = Arc::new(Lens::new(residency, whole, complete));
-        lenses.insert((resource.clone(), TypeId::of::<K>()), Arc::clone(&lens) as Arc<dyn Any + Send + Sync>);
-        lens
+        let mut lenses = self.shared.lenses.lock();
+        let make = || Lenses::new(api.clone(), residency);
+        lenses.entry(resource.clone()).or_insert_with(make).of()
     }
 
     fn remember_index(

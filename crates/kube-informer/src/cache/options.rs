@@ -2,31 +2,25 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
-use std::sync::Arc;
 use std::time::Duration;
 
 use kube_core::{GroupVersionResource, Resource};
-use kube_wire::DecodeError;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 
 use super::CacheError;
 use super::part::Part;
 use crate::metrics::Metrics;
-use crate::object::{Form, Residency};
+use crate::object::Residency;
 use crate::reflector::Config;
 use crate::selector::{check_fields, check_labels};
-use crate::source::{is_cluster_scoped, resource_name};
+use crate::source::{AnyTransform, is_cluster_scoped, resource_name, transform_as};
 
 /// How long a read waits for a kind that has not arrived, unless it is said otherwise.
 pub const SYNC_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How often listeners are told everything again, unless it is said otherwise.
 pub const RESYNC: Duration = Duration::from_secs(10 * 3600);
-
-/// Changes an object of a kind, whatever its type.
-pub(super) type AnyTransform = Arc<dyn Fn(&[u8], &Form) -> Result<Value, DecodeError> + Send + Sync>;
 
 /// Which objects are kept, and what of them. What is not set is inherited: from the kind, from the namespace, from the
 /// defaults, in this order; what is set to nothing ends that.
@@ -65,11 +59,7 @@ impl ObjectOptions {
     where
         K: DeserializeOwned + Serialize + 'static,
     {
-        let any = move |bytes: &[u8], form: &Form| {
-            let object = transform(form.encoding.decode_object::<K>(bytes, form.options)?);
-            serde_json::to_value(object).map_err(|error| DecodeError { key: None, why: error.to_string() })
-        };
-        self.transform = Some(Some(Arc::new(any)));
+        self.transform = Some(Some(transform_as(transform)));
         self
     }
 

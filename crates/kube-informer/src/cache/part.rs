@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use super::options::{AnyTransform, ObjectOptions};
+use super::options::ObjectOptions;
 use crate::object::{Labels, Matcher};
 use crate::selector::parse_labels;
-use crate::source::Scope;
+use crate::source::{AnyTransform, Scope};
 
 /// What is asked for with one watch.
 #[derive(Clone)]

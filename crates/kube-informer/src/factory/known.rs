@@ -2,13 +2,13 @@
 
 use std::sync::OnceLock;
 
-use kube_core::{GroupVersionResource, Resource};
+use kube_core::{ApiResource, GroupVersionResource, Resource};
 use serde::de::DeserializeOwned;
 
 use super::FactoryError;
 use crate::accessors::{BuiltIn, Kinds, Visit};
 use crate::discovery::{MAX_NEAREST, typing_errors};
-use crate::source::is_cluster_scoped;
+use crate::source::{group_version, is_cluster_scoped};
 
 /// A resource for which k8s-openapi has a type.
 struct Known {
@@ -27,6 +27,15 @@ pub(super) fn as_key(resource: &GroupVersionResource) -> GroupVersionResource {
 /// Whether it is one of the built-in resources that have no namespaces.
 pub(super) fn is_known_cluster_scoped(resource: &GroupVersionResource) -> bool {
     built_in().iter().any(|known| known.cluster_scoped && known.is(resource))
+}
+
+/// A built-in resource, and whether it has no namespaces.
+pub(super) fn built_in_kind(resource: &GroupVersionResource) -> Option<(ApiResource, bool)> {
+    let known = built_in().iter().find(|known| known.is(resource))?;
+    let Known { group, version, plural, kind, cluster_scoped } = known;
+    let api_version = group_version(group, version);
+    let [group, version, plural, kind] = [group, version, plural, kind].map(Clone::clone);
+    Some((ApiResource { group, version, api_version, kind, plural }, *cluster_scoped))
 }
 
 /// Refuses what cannot be the name of a resource.

@@ -26,7 +26,7 @@ pub use either::ObjectOrMetadataInformerFactory;
 pub use error::{FactoryError, NotSynced, Synced};
 pub use metadata::{Metadata, MetadataSharedInformerFactory};
 pub(crate) use shared::{cause, is_hopeless};
-pub use typed::{SharedInformerFactory, Typed};
+pub use typed::{SharedInformerFactory, Typed, TypedQuestion};
 
 use std::fmt;
 use std::hash::Hash;

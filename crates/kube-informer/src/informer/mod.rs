@@ -7,14 +7,19 @@ mod process;
 mod sources;
 mod status;
 mod step;
+mod unnamed;
+mod view;
 
 pub use builder::InformerBuilder;
 pub use controller::Controller;
 pub use generic::GenericInformer;
+pub(crate) use generic::Inform;
 pub use status::{InformerStatus, Phase, ScopeStatus, Trouble};
+pub(crate) use unnamed::UnnamedInformer;
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use kube_core::Resource;
 use parking_lot::Mutex;
@@ -26,7 +31,7 @@ use tokio_util::task::TaskTracker;
 use crate::fanout::{Handle, ListenerOptions, Registration, Subscription, Zone};
 use crate::metrics::{Observation, Observed};
 use crate::source::{ListWatch, Scope};
-use crate::store::{Index, IndexError, IndexValues, Store, Write};
+use crate::store::{Index, IndexError, IndexValues, Snapshot, Store, Version, Write};
 use process::{Stage, Traffic};
 use sources::Sources;
 
@@ -253,6 +258,25 @@ impl<K: Resource + Send + Sync + 'static> SharedInformer<K> {
         let mut stage = self.open_stage()?;
         let there = self.shared.store.list();
         Ok(stage.fanout.subscribe(options, there))
+    }
+
+    /// What is there, and the changes from then on.
+    fn changes_from_now(&self) -> Result<(Arc<Snapshot<K>>, Subscription<K>), InformerError> {
+        let mut stage = self.open_stage()?;
+        let options = ListenerOptions::new().name("view").resync(Duration::ZERO);
+        Ok((self.shared.store.snapshot(), stage.fanout.subscribe(options, [])))
+    }
+
+    /// The version of the copy, if a listener has taken everything that led up to it.
+    fn version_told(&self, listener: &Subscription<K>) -> Option<Version> {
+        // What is in the store and not yet told is so under this lock.
+        let _stage = self.shared.stage.lock();
+        self.shared.store.resource_version().filter(|_| listener.status().pending == 0)
+    }
+
+    /// Its resource, in all namespaces.
+    pub(crate) fn scope(&self) -> &Scope {
+        &self.shared.scope
     }
 
     /// Adds an index to the store, at any time before the informer is stopped. See [`Store::add_index`]. The function must

@@ -91,6 +91,11 @@ impl<K: Resource> Lister<K> {
         NamespacedLister { lister: self, namespace }
     }
 
+    /// All objects with these labels, or those of one namespace.
+    fn within(&self, namespace: Option<&str>, selector: &Selector) -> Vec<Object<K>> {
+        selected(&self.store.snapshot(), namespace, selector)
+    }
+
     fn find(&self, namespace: &str, name: &str) -> Result<Object<K>, NotFound> {
         self.store.get(namespace, name).ok_or_else(|| NotFound {
             group: self.group.clone(),

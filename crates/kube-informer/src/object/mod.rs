@@ -7,6 +7,7 @@
 mod any;
 mod head;
 mod labels;
+mod lenses;
 mod name;
 mod packed;
 mod raw;
@@ -16,8 +17,10 @@ mod types;
 mod warm;
 
 pub use any::AnyObject;
+pub(crate) use any::Unnamed;
 pub use labels::Labels;
 pub(crate) use labels::Matcher;
+pub(crate) use lenses::Lenses;
 pub use name::{NotAName, ObjectName};
 pub(crate) use packed::Codec;
 pub(crate) use raw::{Form, Lens, Raw};
