@@ -12,7 +12,7 @@ use kube_informer::accessors::{BuiltIn, Kinds, Visit};
 use kube_informer::factory::FactoryError;
 use kube_informer::fanout::{AnyEvent, Event, ListenerOptions};
 use kube_informer::informer::GenericInformer;
-use kube_informer::object::Residency;
+use kube_informer::object::{AnyObject, Residency};
 use kube_informer::{SharedInformer, SharedInformerFactory};
 use kube_testserver::{Fault, TestServer, Verb};
 use parking_lot::Mutex;
@@ -61,7 +61,8 @@ async fn until(what: &str, is_so: impl Fn() -> bool) {
     tokio::time::timeout(PATIENCE, wait).await.unwrap_or_else(|_| panic!("never: {what}"));
 }
 
-struct All(Vec<(GroupVersionResource, String)>);
+/// With the version of its API, and its kind.
+struct All(Vec<(GroupVersionResource, String, String)>);
 
 impl Visit for All {
     fn visit<K>(&mut self)
@@ -69,7 +70,7 @@ impl Visit for All {
         K: Resource<DynamicType = ()> + DeserializeOwned + Send + Sync + 'static,
     {
         let resource = gvr(&K::group(&()), &K::version(&()), &K::plural(&()));
-        self.0.push((resource, K::kind(&()).into_owned()));
+        self.0.push((resource, K::api_version(&()).into_owned(), K::kind(&()).into_owned()));
     }
 }
 
@@ -79,27 +80,27 @@ async fn every_built_in_resource_can_be_followed_though_nobody_names_its_type() 
     let mut all = All(Vec::new());
     BuiltIn::each(&mut all);
     // A server can list these, and cannot watch them.
-    all.0.retain(|(_, kind)| kind != "ComponentStatus");
+    all.0.retain(|(.., kind)| kind != "ComponentStatus");
     assert!(all.0.len() > 80, "{}", all.0.len());
     let mut seeded = 0;
-    for (resource, kind) in &all.0 {
-        let object = format!("{{apiVersion: {}, kind: {kind}, metadata: {{name: x}}}}", resource.api_version);
+    for (_, api_version, kind) in &all.0 {
+        let object = format!("{{apiVersion: {api_version}, kind: {kind}, metadata: {{name: x}}}}");
         seeded += usize::from(server.seed(&object).is_ok());
     }
     assert!(seeded > 40, "{seeded} kinds have an object");
     let factory = factory(&server);
     let informers: Vec<GenericInformer> =
-        all.0.iter().map(|(resource, _)| factory.for_resource(resource).unwrap()).collect();
+        all.0.iter().map(|(resource, ..)| factory.for_resource(resource).unwrap()).collect();
     factory.start();
     let report = factory.wait_for_cache_sync().await.unwrap();
     assert_eq!(report.len(), all.0.len());
     let (mut read, mut found) = (0, 0);
-    for ((resource, kind), informer) in all.0.iter().zip(&informers) {
+    for ((resource, api_version, kind), informer) in all.0.iter().zip(&informers) {
         assert_eq!(factory.for_resource(resource).unwrap().name(), informer.name());
         for object in informer.lister().list(&Selector::default()) {
             let untyped = object.downcast::<DynamicObject>().unwrap();
             let types = untyped.types.as_ref().unwrap();
-            assert_eq!((&types.kind, &types.api_version), (kind, &resource.api_version));
+            assert_eq!((&types.kind, &types.api_version), (kind, api_version));
             assert_eq!(object.metadata().name, untyped.metadata.name);
             read += 1;
         }
@@ -202,27 +203,33 @@ async fn who_knows_the_type_shares_the_watch_and_the_objects_whoever_came_first(
 
 /// What a listener has heard of, with its version; panics if that makes no sense.
 #[derive(Clone, Default)]
-struct Log(Arc<Mutex<(BTreeMap<String, String>, Vec<String>)>>);
+struct Log(Arc<Mutex<Heard>>);
+
+#[derive(Default)]
+struct Heard {
+    there: BTreeMap<String, String>,
+    lines: Vec<String>,
+}
 
 impl Log {
     fn put(&self, kind: &str, key: &str, version: &str) {
         let mut log = self.0.lock();
-        let known = log.0.contains_key(key);
-        assert_eq!(known, kind != "added", "{kind} {key}: {:?}", log.1);
+        let known = log.there.contains_key(key);
+        assert_eq!(known, kind != "added", "{kind} {key}: {:?}", log.lines);
         if kind == "deleted" || kind == "lost" {
-            log.0.remove(key);
+            log.there.remove(key);
         } else {
-            log.0.insert(key.to_owned(), version.to_owned());
+            log.there.insert(key.to_owned(), version.to_owned());
         }
-        log.1.push(format!("{kind} {key}"));
+        log.lines.push(format!("{kind} {key}"));
     }
 
     fn there(&self) -> BTreeMap<String, String> {
-        self.0.lock().0.clone()
+        self.0.lock().there.clone()
     }
 
     fn has(&self, what: &str) -> bool {
-        self.0.lock().1.iter().any(|line| line == what)
+        self.0.lock().lines.iter().any(|line| line == what)
     }
 }
 
@@ -336,6 +343,7 @@ async fn what_is_wrong_is_known_to_both_while_it_lasts() {
     })
     .await;
     forbidden.remove();
+    until("both have it", || generic.has_synced() && typed.has_synced()).await;
     factory.wait_for_cache_sync().await.unwrap();
     assert!(typed.status().trouble.is_none() && typed.store().list().len() == 1);
 
@@ -432,10 +440,10 @@ async fn settings_of_the_factory_hold_for_what_nobody_names() {
         factory.start();
         factory.wait_for_cache_sync().await.unwrap();
         let all = deployments.lister().list(&Selector::default());
-        assert_eq!(all.iter().map(|one| one.key()).collect::<Vec<_>>(), ["shop/web"]);
+        assert_eq!(all.iter().map(AnyObject::key).collect::<Vec<_>>(), ["shop/web"]);
         assert_eq!(all[0].metadata().annotations, None);
         let typed = all[0].downcast::<Deployment>().unwrap();
-        assert_eq!((typed.spec.as_ref().unwrap().replicas, &typed.metadata.annotations), (Some(2), &None));
+        assert_eq!((typed.spec.replicas, &typed.metadata.annotations), (Some(2), &None));
         assert_eq!(nodes.lister().get("", "n1").unwrap().key(), "n1", "what has no namespaces is whole");
         tokio::time::sleep(Duration::from_secs(190)).await;
         assert_eq!(*again.lock(), 3);
@@ -453,7 +461,7 @@ fn many_threads_that_ask_by_name_and_by_type_share_one_watch() {
         let ask = |number: usize| {
             let factory = factory.clone();
             tokio::spawn(async move {
-                if number % 2 == 0 {
+                if number.is_multiple_of(2) {
                     let generic = factory.for_resource(&config_maps()).unwrap();
                     factory.start();
                     assert!(generic.synced().await);
