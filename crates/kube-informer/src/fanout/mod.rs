@@ -22,6 +22,8 @@ pub use listener::{ListenerOptions, ListenerStatus, Registration, Subscription};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use kube_core::Resource;
 use tokio_util::task::TaskTracker;
 
@@ -123,13 +125,7 @@ impl<K: Resource + Send + Sync + 'static> Fanout<K> {
     ) -> Registration<K> {
         let blocking = options.is_blocking();
         let listener = self.add(options, there);
-        let run = listener::run(Arc::clone(&listener), handler);
-        if blocking {
-            let runtime = tokio::runtime::Handle::current();
-            self.tasks.spawn_blocking(move || runtime.block_on(run));
-        } else {
-            self.tasks.spawn(run);
-        }
+        spawn(&self.tasks, blocking, listener::run(Arc::clone(&listener), handler).boxed());
         Registration::new(listener)
     }
 
@@ -174,6 +170,16 @@ impl<K: Resource + Send + Sync + 'static> Fanout<K> {
         }
         self.listeners.push(Arc::clone(&listener));
         listener
+    }
+}
+
+/// Runs a handler. It is boxed, so that what runs tasks is not compiled anew for each.
+fn spawn(tasks: &TaskTracker, blocking: bool, run: BoxFuture<'static, ()>) {
+    if blocking {
+        let runtime = tokio::runtime::Handle::current();
+        tasks.spawn_blocking(move || runtime.block_on(run));
+    } else {
+        tasks.spawn(run);
     }
 }
 

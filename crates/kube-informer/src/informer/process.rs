@@ -4,6 +4,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Weak};
 
 use futures::FutureExt;
+use futures::future::BoxFuture;
 use kube_core::Resource;
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -38,7 +39,7 @@ pub(super) fn tell_again<K: Resource + Send + Sync + 'static>(shared: &Arc<Share
         stage.resyncing = true;
         drop(stage);
         let task = resync(Arc::downgrade(shared), Arc::clone(&shared.resync_changed));
-        spawn(shared, shared.stop.clone(), task);
+        spawn(shared, shared.stop.clone(), task.boxed());
     }
 }
 
@@ -59,9 +60,9 @@ pub(super) fn run<K: Resource + Send + Sync + 'static>(
     let reflector = Reflector::new(Arc::clone(&followed.source), settings.config.clone(), seed)
         .want(want)
         .on_note(note(shared, followed.id, settings.on_error.clone()));
-    spawn(shared, followed.stop.clone(), reflector.run(producer, followed.stop.clone()));
+    spawn(shared, followed.stop.clone(), reflector.run(producer, followed.stop.clone()).boxed());
     let processor = Processor { shared: Arc::downgrade(shared), source: followed.id, consumer };
-    spawn(shared, followed.stop.clone(), processor.run());
+    spawn(shared, followed.stop.clone(), processor.run().boxed());
 }
 
 /// How objects are wanted: what is in the store already is not decoded again.
@@ -77,15 +78,16 @@ pub(super) fn want<K: Resource + Send + Sync + 'static>(
     }
 }
 
-/// Runs a task of the informer, until the informer is stopped, or what the task is for is gone. Tasks hold the informer weakly: one that nobody else
-/// holds any more is dropped, and that stops them.
-fn spawn<K, F>(shared: &Arc<Shared<K>>, gone: CancellationToken, task: F)
-where
-    K: Resource + Send + Sync + 'static,
-    F: Future<Output = ()> + Send + 'static,
-{
+/// Runs a task of the informer, until the informer is stopped, or what the task is for is gone. Tasks hold the informer
+/// weakly: one that nobody else holds any more is dropped, and that stops them. They are boxed, so that what runs tasks is
+/// not compiled anew for each of each type.
+fn spawn<K: Resource + Send + Sync + 'static>(
+    shared: &Arc<Shared<K>>,
+    gone: CancellationToken,
+    task: BoxFuture<'static, ()>,
+) {
     let (stop, weak) = (shared.stop.clone(), Arc::downgrade(shared));
-    shared.tasks.spawn(async move {
+    let task = async move {
         let outcome = tokio::select! {
             biased;
             () = stop.cancelled() => Ok(()),
@@ -102,7 +104,8 @@ where
         if shared.stop.is_cancelled() {
             ended(&shared);
         }
-    });
+    };
+    shared.tasks.spawn(task.boxed());
 }
 
 /// Closes the listeners of an informer that has been stopped.
