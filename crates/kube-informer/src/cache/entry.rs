@@ -14,7 +14,7 @@ use super::CacheError;
 use super::options::CacheOptions;
 use super::part::Part;
 use super::server::Patience;
-use crate::factory::{cause, is_hopeless};
+use crate::factory::{cause, impossible, in_words, is_hopeless};
 use crate::fanout::Zone;
 use crate::informer::{InformerBuilder, InformerStatus, Phase, ScopeStatus, SharedInformer};
 use crate::object::Raw;
@@ -32,6 +32,14 @@ pub(super) struct About {
 }
 
 impl About {
+    /// There may be such a kind.
+    pub(super) fn check(&self) -> Result<(), CacheError> {
+        let refused = |why: &str| {
+            Err(CacheError::NotAResource { given: in_words(&self.resource), why: why.to_owned() })
+        };
+        impossible(&self.resource).map_or(Ok(()), refused)
+    }
+
     /// The server speaks of the same resource.
     pub(super) fn is_it(&self, other: &ApiResource) -> bool {
         self.is_beside(other) && other.plural == self.resource.resource

@@ -28,6 +28,7 @@ impl Cache {
         whole: bool,
         patience: Patience,
     ) -> Result<Arc<Entry>, CacheError> {
+        about.check()?;
         if let Some(entry) = self.known(about, whole)? {
             return Ok(entry);
         }

@@ -93,6 +93,7 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> Kind<K> {
     /// What can be read; none if the server is to be asked.
     async fn readable(&self) -> Result<Option<Arc<Entry>>, CacheError> {
         self.cache.check_running()?;
+        self.about.check()?;
         if !self.cache.has(&self.about.resource) {
             match self.cache.missing(&self.about.resource) {
                 Missing::Start => {}
@@ -123,8 +124,10 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> Kind<K> {
             let (resource, namespace) = (self.resource(), namespace.to_owned());
             return Err(CacheError::NamespaceNotCached { resource, namespace });
         }
-        let store = entry.informer().store();
-        let found = store.get(namespace, name).ok_or_else(|| self.not_found(namespace, name))?;
+        // What a store has under such a name is something else, in a namespace.
+        let found = Some(name).filter(|name| !name.contains('/'));
+        let found = found.and_then(|name| entry.informer().store().get(namespace, name));
+        let found = found.ok_or_else(|| self.not_found(namespace, name))?;
         found.seen_as(&self.lens).map_err(|error| {
             let (resource, key) = (self.resource(), found.key().to_owned());
             CacheError::Unfit { resource, key, why: error.why }
@@ -178,7 +181,7 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> Kind<K> {
         })
     }
 
-    fn not_found(&self, namespace: &str, name: &str) -> CacheError {
+    pub(super) fn not_found(&self, namespace: &str, name: &str) -> CacheError {
         let resource = &self.about.resource;
         CacheError::NotFound(NotFound {
             group: resource.group.clone(),

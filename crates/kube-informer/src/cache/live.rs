@@ -10,7 +10,7 @@ use super::entry::About;
 use super::{CacheError, Query};
 use crate::lister::NotFound;
 use crate::object::{Lens, Object};
-use crate::source::SourceError;
+use crate::source::{SourceError, is_segment};
 
 /// What a list has.
 #[derive(Deserialize)]
@@ -42,12 +42,6 @@ pub(super) async fn get<K: Resource + DeserializeOwned>(
         Err(CacheError::Server { cause, .. }) if cause.code == 404 => Err(not_found()),
         found => found.map(|object| Object::new(lens.completed(object))),
     }
-}
-
-/// Whether something can be a part of a path; no object is called otherwise.
-fn is_segment(name: &str) -> bool {
-    let is_odd = |c: char| c.is_control() || c.is_whitespace() || "/?#%\\".contains(c);
-    !matches!(name, "" | "." | "..") && !name.contains(is_odd)
 }
 
 /// The objects that a query asks for. A server has no indexes.

@@ -71,10 +71,10 @@ use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::informer::InformerStatus;
+use crate::informer::{InformerError, InformerStatus};
 use crate::object::{Lens, Lenses, Object, Raw};
 use crate::source::is_cluster_scoped;
-use crate::store::{IndexError, IndexFunction};
+use crate::store::{IndexError, IndexFunction, NAMESPACE_INDEX};
 use entry::{About, Entry};
 use server::{Patience, Server};
 
@@ -145,8 +145,12 @@ impl Cache {
         Self { shared: Arc::new(shared) }
     }
 
-    /// Starts to follow what has been asked for, and from then on whatever is asked for. Needs a tokio runtime.
+    /// Starts to follow what has been asked for, and from then on whatever is asked for, on the tokio runtime that this is
+    /// called on.
     pub fn start(&self) -> Result<(), CacheError> {
+        if tokio::runtime::Handle::try_current().is_err() {
+            return Err(InformerError::NoRuntime.into());
+        }
         let mut state = self.shared.state.lock();
         match state.phase {
             Phase::Created => state.phase = Phase::Running,
@@ -237,6 +241,9 @@ impl Cache {
     /// it adds. Kinds for which it makes no difference go on undisturbed.
     pub fn change(&self, change: impl FnOnce(CacheOptions) -> CacheOptions) -> Result<(), CacheError> {
         let _changing = self.shared.changing.lock();
+        if self.shared.state.lock().phase == Phase::ShutDown {
+            return Err(CacheError::ShutDown);
+        }
         let before = self.shared.options.lock().clone();
         let changed = change(before);
         changed.check()?;
@@ -338,14 +345,15 @@ impl Cache {
         function: IndexFunction<Raw>,
     ) -> Result<(), CacheError> {
         let mut state = self.shared.state.lock();
-        let indexes = state.indexes.entry(about.resource.clone()).or_default();
-        if indexes.iter().any(|(known, _)| known == name) {
+        let mut indexes = state.indexes.get(&about.resource).into_iter().flatten();
+        if name == NAMESPACE_INDEX || indexes.any(|(known, _)| known == name) {
             return Err(IndexError::Exists { name: name.to_owned() }.into());
         }
-        indexes.push((name.to_owned(), Arc::clone(&function)));
+        // A function that panics is not remembered.
         if let Some(entry) = state.entries.get(&about.resource) {
-            entry.add_index(name, function);
+            entry.add_index(name, Arc::clone(&function));
         }
+        state.indexes.entry(about.resource.clone()).or_default().push((name.to_owned(), function));
         Ok(())
     }
 }

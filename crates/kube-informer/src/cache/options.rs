@@ -14,7 +14,7 @@ use crate::metrics::Metrics;
 use crate::object::Residency;
 use crate::reflector::Config;
 use crate::selector::{check_fields, check_labels};
-use crate::source::{AnyTransform, is_cluster_scoped, resource_name, transform_as};
+use crate::source::{AnyTransform, is_cluster_scoped, is_segment, resource_name, transform_as};
 
 /// How long a read waits for a kind that has not arrived, unless it is said otherwise.
 pub const SYNC_TIMEOUT: Duration = Duration::from_secs(30);
@@ -332,6 +332,12 @@ impl CacheOptions {
     pub(super) fn check(&self) -> Result<(), CacheError> {
         if let Some(resource) = self.cluster_scoped.first() {
             return Err(CacheError::ClusterScoped { resource: resource.clone() });
+        }
+        let kinds = self.kinds.values().filter_map(|kind| kind.namespaces.as_ref());
+        let mut names =
+            kinds.chain(&self.namespaces).flat_map(BTreeMap::keys).filter(|name| !name.is_empty());
+        if let Some(namespace) = names.find(|name| !is_segment(name)) {
+            return Err(CacheError::BadNamespace { namespace: namespace.clone() });
         }
         let of = |map: &Option<BTreeMap<String, ObjectOptions>>| -> Vec<ObjectOptions> {
             map.iter().flatten().map(|(_, options)| options.clone()).collect()

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use kube_core::Resource;
@@ -172,6 +172,7 @@ impl<K: Resource + Send + Sync + 'static> InformerBuilder<K> {
             traffic: Mutex::new(Traffic::default()),
             sources: Mutex::new(Some(sources)),
             tasks,
+            runtime: OnceLock::new(),
             stop: CancellationToken::new(),
             latency: self.metrics.as_ref().map(|_| metrics::latency()),
         };

@@ -18,7 +18,7 @@ pub use status::{InformerStatus, Phase, ScopeStatus, Trouble};
 pub(crate) use unnamed::UnnamedInformer;
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use kube_core::Resource;
@@ -77,6 +77,8 @@ struct Shared<K> {
     /// None when it has been stopped.
     sources: Mutex<Option<Sources<K>>>,
     tasks: TaskTracker,
+    /// Where the tasks run; none before the start.
+    runtime: OnceLock<tokio::runtime::Handle>,
     stop: CancellationToken,
     /// Only if somebody looks at it.
     latency: Option<Histogram>,
@@ -92,12 +94,18 @@ pub enum InformerError {
         /// The informer's name.
         name: String,
     },
-    /// A handler needs a task.
-    #[error("a handler can only be added inside a tokio runtime; call it there, or enter one first")]
+    /// Handlers and kinds need tasks.
+    #[error("there is no tokio runtime here; call it inside one, or enter one first")]
     NoRuntime,
     /// There is nothing to follow.
     #[error("there is no namespace to follow; name at least one, or follow all")]
     NoSource,
+    /// There can be no such namespace.
+    #[error("{namespace:?} cannot be the name of a namespace")]
+    BadNamespace {
+        /// What was named.
+        namespace: String,
+    },
     /// The same objects would come twice.
     #[error("the namespace {namespace:?} is named twice; name each once")]
     SameNamespace {

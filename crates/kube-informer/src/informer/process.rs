@@ -25,8 +25,9 @@ use crate::store::{Store, Write};
 /// How many changes go to the store in one step.
 pub(super) const BATCH: usize = 1_000;
 
-/// An informer begins to follow.
+/// An informer begins to follow, on the runtime that this is called on.
 pub(super) fn started<K: Resource + Send + Sync + 'static>(shared: &Arc<Shared<K>>) {
+    shared.runtime.get_or_init(tokio::runtime::Handle::current);
     shared.stage.lock().fanout.start_resync(Instant::now().into_std());
     shared.status.send_modify(|status| status.phase = Phase::Running);
     tell_again(shared);
@@ -105,7 +106,11 @@ fn spawn<K: Resource + Send + Sync + 'static>(
             ended(&shared);
         }
     };
-    shared.tasks.spawn(task.boxed());
+    match shared.runtime.get() {
+        // What is changed later may be changed from anywhere.
+        Some(runtime) => shared.tasks.spawn_on(task.boxed(), runtime),
+        None => shared.tasks.spawn(task.boxed()),
+    };
 }
 
 /// Closes the listeners of an informer that has been stopped.

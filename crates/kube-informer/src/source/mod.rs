@@ -99,6 +99,13 @@ impl Scope {
     }
 }
 
+/// Whether something can be a part of a path. No object and no namespace is called otherwise; and what is called so would
+/// lead elsewhere.
+pub(crate) fn is_segment(name: &str) -> bool {
+    let is_odd = |c: char| c.is_control() || c.is_whitespace() || "/?#%\\".contains(c);
+    !matches!(name, "" | "." | "..") && !name.contains(is_odd)
+}
+
 /// `deployments.apps`, or `pods` in the core group.
 pub(crate) fn resource_name(plural: &str, group: &str) -> String {
     if group.is_empty() { plural.to_owned() } else { format!("{plural}.{group}") }

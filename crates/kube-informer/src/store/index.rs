@@ -9,7 +9,7 @@ use super::{Snapshot, Store};
 use crate::object::{Object, Stored};
 
 /// The name of the index of namespaces, which every store has.
-pub(super) const NAMESPACE_INDEX: &str = "namespace";
+pub(crate) const NAMESPACE_INDEX: &str = "namespace";
 
 /// Finds the values by which an object is indexed.
 pub(crate) type IndexFunction<K> = Arc<dyn Fn(&Object<K>) -> Vec<String> + Send + Sync>;

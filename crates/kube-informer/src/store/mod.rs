@@ -14,8 +14,8 @@ mod snapshot;
 mod tests;
 mod version;
 
-pub(crate) use index::IndexFunction;
 pub use index::{Index, IndexError, IndexValues};
+pub(crate) use index::{IndexFunction, NAMESPACE_INDEX};
 pub use snapshot::Snapshot;
 pub use version::Version;
 
@@ -31,7 +31,7 @@ use tokio::sync::watch;
 
 use crate::object::Object;
 use crate::source::{Known, Scope};
-use index::{Indexed, NAMESPACE_INDEX};
+use index::Indexed;
 
 /// A copy of all objects of a kind. See the [module](self).
 pub struct Store<K> {

@@ -1,5 +1,6 @@
 //! Many kinds behind one reader.
 
+mod bad_input;
 mod changing;
 mod client;
 mod extent;
