@@ -119,11 +119,12 @@ impl Shared {
             informer: entry.informer().clone(),
             extent: entry.watch_extent(),
         };
-        let stop = self.stop.clone();
+        let (cache_ends, kind_ends) = (self.stop.clone(), entry.informer().ends());
         self.tasks.spawn(async move {
             tokio::select! {
                 biased;
-                () = stop.cancelled() => {}
+                () = cache_ends.cancelled() => {}
+                () = kind_ends.cancelled() => {}
                 () = watch.run() => {}
             }
         });

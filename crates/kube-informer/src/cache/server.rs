@@ -14,24 +14,44 @@ use crate::source::SourceError;
 /// The server, and what it has said of its resources.
 pub(super) struct Server {
     pub(super) client: Client,
-    resources: tokio::sync::Mutex<Option<Resources>>,
+    said: tokio::sync::Mutex<Option<Said>>,
+}
+
+/// What the server has said of its resources, and when.
+struct Said {
+    resources: Resources,
+    at: Instant,
+}
+
+/// For so long nobody asks again whether a kind has namespaces: a program that reads many kinds asks once.
+const FRESH: Duration = Duration::from_secs(10);
+
+impl Said {
+    async fn fetch(client: &Client) -> Result<Self, DiscoveryError> {
+        let resources = Resources::fetch(client).await?;
+        Ok(Self { resources, at: Instant::now() })
+    }
+
+    fn is_fresh(&self) -> bool {
+        self.at.elapsed() < FRESH
+    }
 }
 
 impl Server {
     pub(super) fn new(client: Client) -> Self {
-        Self { client, resources: tokio::sync::Mutex::default() }
+        Self { client, said: tokio::sync::Mutex::default() }
     }
 
     /// The resource that a person means.
     pub(super) async fn find(&self, name: &str) -> Result<ApiResource, CacheError> {
-        let mut resources = self.resources.lock().await;
-        if let Some(found) = resources.as_ref().and_then(|known| known.resolve(name).ok()) {
+        let mut said = self.said.lock().await;
+        if let Some(found) = said.as_ref().and_then(|said| said.resources.resolve(name).ok()) {
             return Ok(found.resource.clone());
         }
         // What was not there a moment ago may be now.
-        let fresh = Resources::fetch(&self.client).await?;
-        let found = fresh.resolve(name)?.resource.clone();
-        *resources = Some(fresh);
+        let fresh = Said::fetch(&self.client).await?;
+        let found = fresh.resources.resolve(name)?.resource.clone();
+        *said = Some(fresh);
         Ok(found)
     }
 
@@ -41,27 +61,24 @@ impl Server {
         if about.namespaced.is_some() {
             return Ok(about.namespaced);
         }
-        let mut resources = self.resources.lock().await;
-        let fetched = match &*resources {
-            Some(_) => None,
-            None => Some(Resources::fetch(&self.client).await?),
-        };
-        let is_fresh = fetched.is_some();
-        let known = match fetched {
-            Some(fresh) => resources.insert(fresh),
-            None => resources.get_or_insert_default(),
-        };
-        let found = known.iter().find(|one| about.is_it(&one.resource));
-        if let Some(found) = found {
+        let mut said = self.said.lock().await;
+        let first = said.is_none();
+        if first {
+            *said = Some(Said::fetch(&self.client).await?);
+        }
+        let known = said.as_ref();
+        let resources = || known.into_iter().flat_map(|said| said.resources.iter());
+        let found = resources().find(|one| about.is_it(&one.resource));
+        if let Some(found) = found.filter(|_| known.is_some_and(Said::is_fresh)) {
             return Ok(Some(found.namespaced));
         }
-        if let Some(of) = about.api.kind.strip_suffix("List")
-            && known.iter().any(|one| about.is_beside(&one.resource) && one.resource.kind == of)
+        if let Some(of) = about.api.kind.strip_suffix("List").filter(|_| found.is_none())
+            && resources().any(|one| about.is_beside(&one.resource) && one.resource.kind == of)
         {
             return Err(CacheError::ListKind { kind: about.api.kind.clone(), of: of.to_owned() });
         }
-        drop(resources);
-        if is_fresh { Ok(None) } else { Ok(self.ask(about).await?) }
+        drop(said);
+        if first { Ok(None) } else { Ok(self.ask(about).await?) }
     }
 
     /// The same, but the server is asked, and for nothing else.

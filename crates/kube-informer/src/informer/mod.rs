@@ -342,6 +342,19 @@ impl<K: Resource + Send + Sync + 'static> SharedInformer<K> {
         self.shared.stop.is_cancelled()
     }
 
+    /// Is cancelled when the informer is told to stop.
+    pub(crate) fn ends(&self) -> CancellationToken {
+        self.shared.stop.clone()
+    }
+
+    /// Starts if another informer has been started, where that was.
+    fn start_like<O>(&self, other: &SharedInformer<O>) {
+        if let Some(runtime) = other.shared.runtime.get() {
+            let _entered = runtime.enter();
+            self.start();
+        }
+    }
+
     /// Stops the informer. Handlers finish the call they are in, and no other follows.
     pub fn stop(&self) {
         self.shared.stop.cancel();

@@ -38,7 +38,7 @@ impl UnnamedInformer {
         self.lenses.suits::<K>()
     }
 
-    /// The informer of a type: the same for all who ask. It is started with this one, or when it is started itself.
+    /// The informer of a type: the same for all who ask. It runs if this one does, and is started with it if not.
     pub(crate) fn view<K>(&self) -> SharedInformer<K>
     where
         K: Resource + DeserializeOwned + Send + Sync + 'static,
@@ -53,6 +53,11 @@ impl UnnamedInformer {
         let builder = SharedInformer::builder(source).name(self.informer.name());
         let view = builder.resync(self.resync).config(view::config()).build();
         views.push(Arc::new(view.clone()));
+        if self.informer.is_stopped() {
+            view.stop();
+        } else {
+            view.start_like(&self.informer);
+        }
         view
     }
 

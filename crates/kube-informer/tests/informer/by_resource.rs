@@ -408,6 +408,24 @@ async fn stopping_leaves_nothing_behind_and_the_next_who_asks_gets_a_new_one() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn who_names_the_type_later_finds_it_running_or_stopped() {
+    let server = server().await;
+    write(&server, "a", 1);
+    let factory = factory(&server);
+    let generic = factory.for_resource(&config_maps()).unwrap();
+    generic.start();
+    assert!(generic.synced().await);
+    let typed = generic.downcast::<ConfigMap>().unwrap();
+    assert!(tokio::time::timeout(PATIENCE, typed.synced()).await.unwrap(), "nobody has to start it");
+    assert_eq!(in_copy(&typed), on_server(&server));
+    let by_label = typed.add_index("value", |config: &ConfigMap| config.data.as_ref()?.get("value").cloned());
+    assert_eq!(by_label.unwrap().get("1").len(), 1);
+    generic.shutdown().await;
+    assert!(generic.downcast::<Strict>().unwrap().is_stopped());
+    assert!(generic.downcast::<ConfigMap>().unwrap().is_stopped() && typed.is_stopped());
+}
+
+#[tokio::test(start_paused = true)]
 async fn settings_of_the_factory_hold_for_what_nobody_names() {
     for protobuf in [true, false] {
         let server = TestServer::builder().protobuf(protobuf).create_namespaces(true).start().await.unwrap();

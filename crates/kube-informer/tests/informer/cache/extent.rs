@@ -113,6 +113,55 @@ async fn a_definition_may_come_back_with_or_without_namespaces() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_a_kind_was_before_is_not_what_it_is_when_it_is_followed_anew() {
+    let server = server().await;
+    define(&server, "Namespaced");
+    let cache = cache(&server, CacheOptions::new());
+    let kind = cache.kind_of::<DynamicObject>(&widgets());
+    assert!(kind.list(&Query::new()).await.unwrap().is_empty());
+    assert!(kind.remove().await);
+    undefine(&server);
+    define(&server, "Cluster");
+    widget(&server, "", "a");
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert_eq!(kind.get("ignored", "a").await.unwrap().key(), "a");
+    assert_eq!(kind.list(&Query::new().namespace("ignored")).await.unwrap().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kind_that_is_removed_before_it_is_known_leaves_no_task_behind() {
+    let server = server().await;
+    let cache = cache(&server, CacheOptions::new());
+    let kind = cache.kind_of::<DynamicObject>(&widgets());
+    assert!(kind.list(&Query::new()).await.is_err());
+    let alive = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
+    let with = alive();
+    assert!(kind.remove().await);
+    tokio::task::yield_now().await;
+    let without = alive();
+    assert!(kind.list(&Query::new()).await.is_err());
+    assert_eq!(alive(), with);
+    assert!(kind.remove().await);
+    tokio::task::yield_now().await;
+    assert_eq!((alive(), with > without), (without, true));
+}
+
+#[tokio::test(start_paused = true)]
+async fn many_kinds_without_a_type_ask_once_what_they_are() {
+    let server = server().await;
+    let cache = cache(&server, CacheOptions::new());
+    let kinds = ["ConfigMap", "Secret", "Pod", "Service", "Node", "Namespace"];
+    let kinds = kinds.map(|kind| ApiResource::from_gvk(&GroupVersionKind::gvk("", "v1", kind)));
+    let everything = Query::new();
+    let kinds = kinds.map(|kind| cache.kind_of::<DynamicObject>(&kind));
+    for read in futures::future::join_all(kinds.iter().map(|kind| kind.list(&everything))).await {
+        read.unwrap();
+    }
+    let asked = server.requests().iter().filter(|one| one.resource.is_empty()).count();
+    assert_eq!(asked, 2, "/api and /apis");
+}
+
+#[tokio::test(start_paused = true)]
 async fn namespaces_of_a_kind_that_turns_out_to_have_none_are_refused() {
     let server = server().await;
     let own = KindOptions::new().namespaces(["shop"]);
