@@ -89,7 +89,12 @@ fn every_test_that_the_page_of_bad_days_names_exists() {
     ["crates", "e2e"].iter().for_each(|folder| sources(&root().join(folder), &mut code));
     let names = page.lines().flat_map(|line| line.split('`').skip(1).step_by(2));
     let names = names.filter_map(|quoted| quoted.rsplit("::").next());
-    let is_test = |name: &&str| name.split('_').count() >= WORDS && name.chars().all(|letter| letter == '_' || letter.is_ascii_lowercase() || letter.is_ascii_digit());
+    let is_test = |name: &&str| {
+        name.split('_').count() >= WORDS
+            && name
+                .chars()
+                .all(|letter| letter == '_' || letter.is_ascii_lowercase() || letter.is_ascii_digit())
+    };
     let tests: Vec<&str> = names.filter(is_test).collect();
     assert!(tests.len() > 20, "{tests:?}");
     for name in tests {

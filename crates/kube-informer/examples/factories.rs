@@ -12,7 +12,7 @@ use kube_informer::cache::{Cache, CacheOptions, KindOptions, ObjectOptions, Quer
 use kube_informer::discovery::Resources;
 use kube_informer::{
     DynamicSharedInformerFactory, EventHandler, MetadataSharedInformerFactory,
-    ObjectOrMetadataInformerFactory, SharedInformerFactory, accessors::groups, kube_client, kube_core,
+    ObjectOrMetadataInformerFactory, SharedInformerFactory, kube_client, kube_core,
 };
 use kube_testserver::TestServer;
 use serde_json::json;
@@ -115,7 +115,7 @@ async fn custom(client: Client) -> Outcome {
 }
 
 async fn by_resource(client: Client) -> Outcome {
-    let factory = SharedInformerFactory::builder(client).kind::<Foo>().kinds::<groups::apps::Apps>().build();
+    let factory = SharedInformerFactory::builder(client).kind::<Foo>().build();
     let informer = factory.for_resource(&GroupVersionResource::gvr("apps", "v1", "deployments"))?;
     let handler = informer.add_event_handler(|event| println!("{}", event.object().key()))?;
     factory.start();
@@ -158,7 +158,7 @@ async fn metadata(client: Client) -> Outcome {
 }
 
 async fn object_or_metadata(client: Client) -> Outcome {
-    let typed = SharedInformerFactory::builder(client.clone()).kinds::<groups::batch::Batch>().build();
+    let typed = SharedInformerFactory::new(client.clone());
     let factory = ObjectOrMetadataInformerFactory::new(typed, MetadataSharedInformerFactory::new(client));
     let mut handlers = Vec::new();
     let resources = [("batch", "v1", "jobs"), ("samplecontroller.k8s.io", "v1alpha1", "foos")];

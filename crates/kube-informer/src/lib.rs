@@ -42,6 +42,7 @@ pub mod metrics;
 pub mod object;
 pub mod projection;
 pub mod queue;
+mod random;
 pub mod reflector;
 pub mod selector;
 pub mod source;

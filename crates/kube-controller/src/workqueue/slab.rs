@@ -1,6 +1,8 @@
 //! Entries of keys, under small numbers which are used again.
 
-use std::hash::{BuildHasher, RandomState};
+#[expect(clippy::disallowed_types, reason = "where a key stands does not show, and nobody may choose it")]
+use std::hash::RandomState;
+use std::hash::BuildHasher;
 
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry as Found;

@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use super::entry::Entry;
 use super::{Cache, CacheError, Kind, Missing, Query};
 use crate::object::{Object, key};
-use crate::source::SourceError;
+use crate::source::{SourceError, is_segment};
 use crate::store::Version;
 
 /// How long a read waits for what was written before, unless it is said otherwise.
@@ -139,7 +139,11 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ClientKind<K> {
 
     /// Deletes an object.
     pub async fn delete(&self, namespace: &str, name: &str, params: &DeleteParams) -> Result<(), CacheError> {
-        let request = self.request(namespace).delete(name, params).map_err(|error| self.unsaid(&error))?;
+        let request = self
+            .request_for(namespace, name)
+            .await?
+            .delete(name, params)
+            .map_err(|error| self.unsaid(&error))?;
         let client = self.client.cache.client_of_server();
         let answer = client.request_status::<K>(request).await.map_err(|error| self.failed(&error))?;
         let (of, written) = match answer.as_ref().left() {
@@ -155,7 +159,10 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ClientKind<K> {
             None => {
                 let details = answer.as_ref().right().and_then(|status| status.details.clone());
                 let uid = details.map(|details| details.uid).unwrap_or_default();
-                (self.key(namespace, name), Some(Written::Gone { uid, deleted_at: None, written_at: None }))
+                (
+                    self.key(namespace, name).await?,
+                    Some(Written::Gone { uid, deleted_at: None, written_at: None }),
+                )
             }
         };
         if let Some(written) = written.filter(|_| !params.dry_run) {
@@ -165,16 +172,32 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ClientKind<K> {
     }
 
     /// Where the objects of a namespace are.
-    fn request(&self, namespace: &str) -> Request {
-        let namespaced = self.kind.about.namespaced != Some(false) && !namespace.is_empty();
-        Request::new(kube_core::DynamicObject::url_path(
-            &self.kind.about.api,
-            namespaced.then_some(namespace),
-        ))
+    async fn request(&self, namespace: &str) -> Result<Request, CacheError> {
+        self.kind.about.check()?;
+        let namespace = Some(namespace).filter(|namespace| !namespace.is_empty());
+        let namespace = if self.is_namespaced(namespace).await? { namespace } else { None };
+        if let Some(namespace) = namespace.filter(|namespace| !is_segment(namespace)) {
+            return Err(CacheError::BadNamespace { namespace: namespace.to_owned() });
+        }
+        Ok(Request::new(kube_core::DynamicObject::url_path(&self.kind.about.api, namespace)))
     }
 
-    fn key(&self, namespace: &str, name: &str) -> String {
-        if self.kind.about.namespaced == Some(false) { name.to_owned() } else { key(namespace, name) }
+    /// The same, for an object that is there already: of an impossible name there is none.
+    async fn request_for(&self, namespace: &str, name: &str) -> Result<Request, CacheError> {
+        if !name.is_empty() && !is_segment(name) {
+            return Err(self.kind.not_found(namespace, name));
+        }
+        self.request(namespace).await
+    }
+
+    async fn key(&self, namespace: &str, name: &str) -> Result<String, CacheError> {
+        let namespaced = self.is_namespaced(Some(namespace).filter(|name| !name.is_empty())).await?;
+        Ok(if namespaced { key(namespace, name) } else { name.to_owned() })
+    }
+
+    /// Whether a namespace that somebody has named means anything.
+    async fn is_namespaced(&self, namespace: Option<&str>) -> Result<bool, CacheError> {
+        Ok(namespace.is_some() && self.kind.cache.is_namespaced(&self.kind.about).await?)
     }
 
     fn note(&self, of: String, written: Written) {
@@ -249,19 +272,21 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ClientKind<K> {
 impl<K: Resource + DeserializeOwned + Serialize + Send + Sync + 'static> ClientKind<K> {
     /// Creates an object.
     pub async fn create(&self, object: &K) -> Result<K, CacheError> {
-        let request = self.request(&namespace_of(object)).create(&self.post(), self.bytes(object)?);
+        let request = self.request(&namespace_of(object)).await?.create(&self.post(), self.bytes(object)?);
         self.write(request).await
     }
 
     /// Replaces an object.
     pub async fn replace(&self, object: &K) -> Result<K, CacheError> {
-        let (request, name) = (self.request(&namespace_of(object)), name_of(object));
+        let name = name_of(object);
+        let request = self.request_for(&namespace_of(object), &name).await?;
         self.write(request.replace(&name, &self.post(), self.bytes(object)?)).await
     }
 
     /// Replaces the status of an object.
     pub async fn replace_status(&self, object: &K) -> Result<K, CacheError> {
-        let (request, name) = (self.request(&namespace_of(object)), name_of(object));
+        let name = name_of(object);
+        let request = self.request_for(&namespace_of(object), &name).await?;
         let bytes = self.bytes(object)?;
         self.write(request.replace_subresource("status", &name, &self.post(), bytes)).await
     }
@@ -274,7 +299,7 @@ impl<K: Resource + DeserializeOwned + Serialize + Send + Sync + 'static> ClientK
         params: &PatchParams,
         patch: &Patch<P>,
     ) -> Result<K, CacheError> {
-        let request = self.request(namespace).patch(name, &self.managed(params), patch);
+        let request = self.request_for(namespace, name).await?.patch(name, &self.managed(params), patch);
         if params.dry_run { self.send(request).await } else { self.write(request).await }
     }
 
@@ -286,7 +311,7 @@ impl<K: Resource + DeserializeOwned + Serialize + Send + Sync + 'static> ClientK
         params: &PatchParams,
         patch: &Patch<P>,
     ) -> Result<K, CacheError> {
-        let request = self.request(namespace);
+        let request = self.request_for(namespace, name).await?;
         let request = request.patch_subresource("status", name, &self.managed(params), patch);
         if params.dry_run { self.send(request).await } else { self.write(request).await }
     }

@@ -1,23 +1,25 @@
 //! One kind in a cache: one watch, or one for each namespace, and one copy, whatever types it is read as.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use kube_client::Client;
 use kube_core::{ApiResource, GroupVersionResource};
-use kube_wire::{DecodeError, DecodeOptions, Encoding, encode_object_proto};
 use parking_lot::Mutex;
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::CacheError;
-use super::options::{CacheOptions, Part};
-use crate::factory::{cause, is_hopeless};
-use crate::fanout::panic_message;
+use super::options::CacheOptions;
+use super::part::Part;
+use super::server::Patience;
+use crate::factory::{cause, impossible, in_words, is_hopeless};
+use crate::fanout::Zone;
 use crate::informer::{InformerBuilder, InformerStatus, Phase, ScopeStatus, SharedInformer};
-use crate::object::{Form, Object, Raw};
-use crate::source::{KubeSource, ListWatch, Make, Written, resource_name};
+use crate::object::Raw;
+use crate::random::Random;
+use crate::source::{KubeSource, ListWatch, keep_bytes, resource_name};
 use crate::store::IndexFunction;
 
 /// What a kind is.
@@ -30,6 +32,24 @@ pub(super) struct About {
 }
 
 impl About {
+    /// There may be such a kind.
+    pub(super) fn check(&self) -> Result<(), CacheError> {
+        let refused = |why: &str| {
+            Err(CacheError::NotAResource { given: in_words(&self.resource), why: why.to_owned() })
+        };
+        impossible(&self.resource).map_or(Ok(()), refused)
+    }
+
+    /// The server speaks of the same resource.
+    pub(super) fn is_it(&self, other: &ApiResource) -> bool {
+        self.is_beside(other) && other.plural == self.resource.resource
+    }
+
+    /// The server speaks of a resource of the same group and version.
+    pub(super) fn is_beside(&self, other: &ApiResource) -> bool {
+        (&other.group, &other.version) == (&self.resource.group, &self.resource.version)
+    }
+
     /// `deployments.apps`, or `pods` in the core group.
     pub(super) fn name(&self) -> String {
         resource_name(&self.resource.resource, &self.resource.group)
@@ -39,13 +59,43 @@ impl About {
 /// A kind that is followed, or is to be.
 pub(super) struct Entry {
     about: About,
-    namespaced: bool,
+    extent: watch::Sender<Extent>,
     client: Client,
     informer: SharedInformer<Raw>,
     parts: Arc<ArcSwap<Vec<Part>>>,
+    pace: Pace,
     state: Mutex<State>,
     /// When it was last read.
     used: Mutex<Instant>,
+}
+
+/// Whether the objects of a kind have namespaces.
+#[derive(Clone, Debug)]
+pub(super) struct Extent {
+    pub(super) namespaced: bool,
+    /// The type or the server says so; else it is a guess.
+    pub(super) certain: bool,
+    /// They have none, and are to be kept by namespace.
+    refused: bool,
+    /// Why the server does not say it.
+    trouble: Option<CacheError>,
+}
+
+/// By how much the periods of a kind differ from what was asked for: kinds are not all told again at the same time.
+struct Pace(f64);
+
+impl Pace {
+    /// Between nine and eleven tenths, as controller-runtime has it.
+    fn drawn(seed: u64) -> Self {
+        Self(0.9 + 0.2 * Random::new(seed).fraction())
+    }
+
+    /// When what is told again.
+    fn zones(&self, parts: &[Part]) -> Vec<Zone> {
+        let stretched = |period: Duration| Duration::try_from_secs_f64(period.as_secs_f64() * self.0);
+        let period = |part: &Part| stretched(part.resync).unwrap_or(Duration::MAX);
+        Zone::split(parts.iter().map(|part| (part.scope(), period(part))))
+    }
 }
 
 struct State {
@@ -58,30 +108,41 @@ impl Entry {
     pub(super) fn new(
         client: &Client,
         about: About,
-        namespaced: bool,
+        namespaced: Option<bool>,
         whole: bool,
         options: &CacheOptions,
         number: u64,
     ) -> Self {
+        // Most kinds have namespaces.
+        let (certain, namespaced) = (namespaced.is_some(), namespaced.unwrap_or(true));
         let parts = options.parts(&about.resource, namespaced);
         // What is changed may be changed as whole objects.
         let whole = whole || parts.iter().any(|part| part.transform.is_some());
         let sources: Vec<_> = parts.iter().map(|part| source(client, &about.api, part, whole)).collect();
+        let seed = options.seed.wrapping_add(number);
+        let pace = Pace::drawn(seed);
+        let zones = pace.zones(&parts);
         let parts = Arc::new(ArcSwap::from_pointee(parts));
+        let current = Arc::clone(&parts);
+        let transform_in = move |namespace: &str| {
+            let parts: arc_swap::Guard<Arc<Vec<Part>>> = current.load();
+            parts.iter().find(|part| part.covers(namespace)).and_then(|part| part.transform.clone())
+        };
         let mut builder = InformerBuilder::of(sources.clone())
-            .making(make(Arc::clone(&parts)))
-            .resync(options.resync_of(&about.resource))
+            .making(keep_bytes(transform_in))
+            .resync_zones(zones)
             .config(options.config.clone())
-            .seed(options.seed.wrapping_add(number));
+            .seed(seed);
         if let Some(metrics) = &options.metrics {
             builder = builder.metrics(metrics);
         }
         Self {
             about,
-            namespaced,
+            extent: watch::Sender::new(Extent { namespaced, certain, refused: false, trouble: None }),
             client: client.clone(),
             informer: builder.build(),
             parts,
+            pace,
             state: Mutex::new(State { whole, sources }),
             used: Mutex::new(Instant::now()),
         }
@@ -91,13 +152,55 @@ impl Entry {
         &self.informer
     }
 
+    pub(super) fn about(&self) -> &About {
+        &self.about
+    }
+
+    /// As far as anybody knows.
     pub(super) fn is_namespaced(&self) -> bool {
-        self.namespaced
+        self.extent.borrow().namespaced
+    }
+
+    /// It is known to have no namespaces.
+    pub(super) fn is_certainly_cluster_scoped(&self) -> bool {
+        let extent = self.extent.borrow();
+        extent.certain && !extent.namespaced
+    }
+
+    pub(super) fn watch_extent(&self) -> watch::Receiver<Extent> {
+        self.extent.subscribe()
+    }
+
+    /// Nobody knows any more whether the kind has namespaces, unless its type says so.
+    pub(super) fn doubt(&self) {
+        if self.about.namespaced.is_none() {
+            self.extent.send_modify(|extent| extent.certain = false);
+        }
+    }
+
+    /// Somebody knows whether the kind has namespaces.
+    pub(super) fn learn(&self, namespaced: bool, options: &Mutex<CacheOptions>) -> Result<(), CacheError> {
+        let before = self.extent.borrow().clone();
+        if before.certain {
+            return Ok(());
+        }
+        if before.namespaced != namespaced {
+            self.extent.send_modify(|extent| extent.namespaced = namespaced);
+            self.change(options)?;
+        }
+        // Whoever waits may read what is there only after it is followed as what it is.
+        self.extent.send_modify(|extent| (extent.certain, extent.trouble) = (true, None));
+        Ok(())
+    }
+
+    /// The server does not say whether the kind has namespaces.
+    pub(super) fn not_learnt(&self, why: CacheError) {
+        self.extent.send_modify(|extent| extent.trouble = Some(why));
     }
 
     /// Some part of it covers a namespace.
     pub(super) fn covers(&self, namespace: &str) -> bool {
-        !self.namespaced || self.parts.load().iter().any(|part| part.covers(namespace))
+        !self.is_namespaced() || self.parts.load().iter().any(|part| part.covers(namespace))
     }
 
     /// Adds an index; one that is there already is as good.
@@ -119,12 +222,12 @@ impl Entry {
     }
 
     /// Follows what the options say now. One that has been stopped stays as it is.
-    pub(super) fn change(&self, options: &CacheOptions) -> Result<(), CacheError> {
+    pub(super) fn change(&self, options: &Mutex<CacheOptions>) -> Result<(), CacheError> {
         if self.informer.is_stopped() {
             return Ok(());
         }
         let mut state = self.state.lock();
-        let (before, after) = (self.parts.load_full(), options.parts(&self.about.resource, self.namespaced));
+        let (before, after) = (self.parts.load_full(), self.wanted(&options.lock()));
         let transformed = after.iter().any(|part| part.transform.is_some());
         // An object that stays, but is to be changed in another way, has to be had again.
         let differs = |one: &Part| before.iter().any(|other| one.differs_in_transform(other));
@@ -138,55 +241,68 @@ impl Entry {
             }
         });
         let sources: Vec<_> = sources.collect();
+        self.informer.resync_zones(self.pace.zones(&after));
         self.parts.store(Arc::new(after));
         state.sources.clone_from(&sources);
         Ok(if anew { self.informer.follow_anew(sources) } else { self.informer.follow(sources) }?)
     }
 
+    /// What is to be followed.
+    fn wanted(&self, options: &CacheOptions) -> Vec<Part> {
+        let namespaced = self.is_namespaced();
+        let refused = !namespaced && options.confines(&self.about.resource);
+        self.extent.send_if_modified(|extent| std::mem::replace(&mut extent.refused, refused) != refused);
+        if refused { Vec::new() } else { options.parts(&self.about.resource, namespaced) }
+    }
+
     /// Waits until everything that is wanted has arrived; an error if it cannot, or not in time.
-    pub(super) async fn synced(&self, patience: Duration) -> Result<(), CacheError> {
+    pub(super) async fn synced(&self, patience: Patience) -> Result<(), CacheError> {
         *self.used.lock() = Instant::now();
-        let mut status = self.informer.watch_status();
-        if is_current(&status.borrow()) {
-            return Ok(());
-        }
-        let settled = |status: &InformerStatus| is_current(status) || is_hopeless(status);
-        let waited = tokio::time::timeout(patience, status.wait_for(settled)).await;
-        let resource = self.about.name();
-        match waited {
-            Ok(Ok(status)) if is_current(&status) => Ok(()),
-            Ok(Ok(status)) => Err(match cause(&status) {
-                Some(cause) => CacheError::CannotSync { resource, cause },
-                None => CacheError::Removed { resource },
-            }),
-            Ok(Err(_)) => Err(CacheError::Removed { resource }),
-            Err(_) => {
-                let cause = cause(&self.informer.watch_status().borrow());
-                Err(CacheError::TimedOut { resource, after: patience, cause })
+        let (mut status, mut extent) = (self.informer.watch_status(), self.extent.subscribe());
+        let resource = || self.about.name();
+        let settled = async {
+            loop {
+                let answer = self.answer(&status.borrow_and_update(), &extent.borrow_and_update());
+                if let Some(answer) = answer {
+                    return answer;
+                }
+                tokio::select! {
+                    changed = status.changed() => changed.map_err(|_| CacheError::Removed { resource: resource() })?,
+                    // The sender is in the entry.
+                    _ = extent.changed() => {}
+                }
             }
+        };
+        tokio::time::timeout(patience.left(), settled).await.unwrap_or_else(|_| {
+            let trouble = self.extent.borrow().trouble.clone();
+            let cause = cause(&self.informer.watch_status().borrow());
+            match (cause, trouble) {
+                (None, Some(trouble)) => Err(trouble),
+                (cause, _) => Err(CacheError::TimedOut { resource: resource(), after: patience.time, cause }),
+            }
+        })
+    }
+
+    /// What somebody who waits for the kind is told; none if it is too early to say.
+    fn answer(&self, status: &InformerStatus, extent: &Extent) -> Option<Result<(), CacheError>> {
+        let resource = || self.about.name();
+        if extent.refused {
+            return Some(Err(CacheError::ClusterScoped { resource: resource() }));
         }
+        if is_current(status) && extent.certain {
+            return Some(Ok(()));
+        }
+        is_hopeless(status).then(|| {
+            Err(match cause(status) {
+                Some(cause) => CacheError::CannotSync { resource: resource(), cause },
+                None => CacheError::Removed { resource: resource() },
+            })
+        })
     }
 
     /// Nobody has read it for so long, and nobody listens.
     pub(super) fn is_idle(&self, time: Duration) -> bool {
         self.used.lock().elapsed() >= time && self.informer.status().listeners.is_empty()
-    }
-
-    /// Watches over a kind that the server may stop to know: what is there then is there no more. The reflector goes on
-    /// to ask, and what comes back is told.
-    pub(super) async fn watch_over(informer: SharedInformer<Raw>) {
-        let mut status = informer.watch_status();
-        loop {
-            let ended = |status: &InformerStatus| status.phase == Phase::Stopped;
-            match status.wait_for(|status| is_gone(status) || ended(status)).await {
-                Ok(status) if !ended(&status) => {}
-                _ => return,
-            }
-            informer.forget(is_scope_gone);
-            if status.changed().await.is_err() {
-                return;
-            }
-        }
     }
 }
 
@@ -199,11 +315,11 @@ fn is_current(status: &InformerStatus) -> bool {
 }
 
 /// The server does not know the kind, or not any more.
-fn is_gone(status: &InformerStatus) -> bool {
+pub(super) fn is_gone(status: &InformerStatus) -> bool {
     status.scopes.iter().any(is_scope_gone)
 }
 
-fn is_scope_gone(scope: &ScopeStatus) -> bool {
+pub(super) fn is_scope_gone(scope: &ScopeStatus) -> bool {
     /// Once may be an accident: a server that is being restarted.
     const TWICE: u64 = 2;
     scope.trouble.as_ref().is_some_and(|trouble| trouble.error.code == 404 && trouble.times >= TWICE)
@@ -216,40 +332,4 @@ fn source(client: &Client, api: &ApiResource, part: &Part, whole: bool) -> Arc<d
     };
     let source = source.labels(&part.labels).fields(&part.fields);
     Arc::new(if whole { source } else { source.metadata_only() })
-}
-
-/// Makes what the store keeps of what arrives: the bytes, after the transform of their namespace.
-fn make(parts: Arc<ArcSwap<Vec<Part>>>) -> Make<Raw> {
-    let forms: [OnceLock<Arc<Form>>; 4] = [const { OnceLock::new() }; 4];
-    let form = move |encoding: Encoding, metadata_only: bool| {
-        let slot = 2 * usize::from(metadata_only) + usize::from(encoding != Encoding::Json);
-        let make = || Arc::new(Form { encoding, options: DecodeOptions::default(), metadata_only });
-        let known = forms[slot].get_or_init(make);
-        if known.encoding == encoding { Arc::clone(known) } else { make() }
-    };
-    Arc::new(move |object: Raw, bytes: Box<[u8]>, (encoding, metadata_only): Written| {
-        let arrived = form(encoding, metadata_only);
-        let parts = parts.load();
-        let namespace = object.namespace().to_owned();
-        let transform =
-            parts.iter().find(|part| part.covers(&namespace)).and_then(|part| part.transform.clone());
-        let Some(transform) = transform else { return Ok(Object::base(&object, bytes, &arrived)) };
-        let keyed = |error: DecodeError| DecodeError { key: Some(Box::new(object.key())), why: error.why };
-        let changed = catch_unwind(AssertUnwindSafe(|| transform(&bytes, &arrived)));
-        let panicked = |panic: Box<dyn std::any::Any + Send>| DecodeError {
-            key: None,
-            why: format!("the transform panicked: {}", panic_message(&*panic)),
-        };
-        let changed = changed.unwrap_or_else(|panic| Err(panicked(panic))).map_err(keyed)?;
-        let (bytes, encoding) = match encoding {
-            Encoding::Protobuf(message) => match encode_object_proto(&changed, message) {
-                Ok(bytes) => (bytes, encoding),
-                Err(_) => (changed.to_string().into_bytes(), Encoding::Json),
-            },
-            Encoding::Json => (changed.to_string().into_bytes(), Encoding::Json),
-        };
-        let form = form(encoding, metadata_only);
-        let after: Raw = form.encoding.decode_object(&bytes, form.options).map_err(keyed)?;
-        Ok(Object::base(&object.changed_to(after), bytes.into_boxed_slice(), &form))
-    })
 }

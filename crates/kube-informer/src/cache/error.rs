@@ -111,6 +111,20 @@ pub enum CacheError {
         /// `Pod`.
         of: String,
     },
+    /// What was named cannot be a kind.
+    #[error("{given:?} is no resource that can be followed: {why}")]
+    NotAResource {
+        /// What was named: `v1 pods/status`.
+        given: String,
+        /// For people.
+        why: String,
+    },
+    /// There can be no such namespace.
+    #[error("{namespace:?} cannot be the name of a namespace")]
+    BadNamespace {
+        /// What was named.
+        namespace: String,
+    },
     /// A selector makes no sense.
     #[error(transparent)]
     Selector(#[from] SelectorError),

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use kube_client::Client;
 use kube_core::Resource;
 use serde::de::DeserializeOwned;
 
@@ -32,7 +33,8 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> Kind<K> {
     /// The object of a name. Kinds without namespaces ignore the namespace.
     pub async fn get(&self, namespace: &str, name: &str) -> Result<Object<K>, CacheError> {
         let Some(entry) = self.readable().await? else {
-            let client = self.cache.client_of_server();
+            let (client, namespaced) = self.live(namespace).await?;
+            let namespace = if namespaced { namespace } else { "" };
             return live::get(&client, &self.about, &self.lens, namespace, name).await;
         };
         self.look_up(&entry, namespace, name)
@@ -42,23 +44,27 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> Kind<K> {
     /// them: see [`CacheInformer::unfit`].
     pub async fn list(&self, query: &Query) -> Result<Vec<Object<K>>, CacheError> {
         let Some(entry) = self.readable().await? else {
-            return live::list(&self.cache.client_of_server(), &self.about, &self.lens, query).await;
+            let namespace = query.namespace.as_deref().unwrap_or("");
+            let (client, namespaced) = self.live(namespace).await?;
+            let namespace = query.namespace.as_deref().filter(|_| namespaced);
+            return live::list(&client, &self.about, &self.lens, namespace, query).await;
         };
         self.look_through(&entry, query)
     }
 
     /// The informer of the kind, when everything has arrived; at once if the cache has not been started.
     pub async fn informer(&self) -> Result<CacheInformer<K>, CacheError> {
-        let informer = self.informer_now().await?;
+        let patience = self.cache.patience();
+        let entry = self.cache.entry(&self.about, self.whole, patience).await?;
         if self.cache.is_running() {
-            informer.entry().synced(self.cache.sync_timeout()).await?;
+            entry.synced(patience).await?;
         }
-        Ok(informer)
+        Ok(CacheInformer::new(entry, Arc::clone(&self.lens)))
     }
 
     /// The informer of the kind, though nothing may have arrived.
     pub async fn informer_now(&self) -> Result<CacheInformer<K>, CacheError> {
-        let entry = self.cache.entry(&self.about, self.whole).await?;
+        let entry = self.cache.entry(&self.about, self.whole, self.cache.patience()).await?;
         Ok(CacheInformer::new(entry, Arc::clone(&self.lens)))
     }
 
@@ -74,7 +80,7 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> Kind<K> {
             Ok(object) => function(&object).into_values(),
             Err(_) => Vec::new(),
         };
-        self.cache.entry(&self.about, self.whole).await?;
+        self.cache.entry(&self.about, self.whole, self.cache.patience()).await?;
         self.cache.remember_index(&self.about, name, Arc::new(function))
     }
 
@@ -87,6 +93,7 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> Kind<K> {
     /// What can be read; none if the server is to be asked.
     async fn readable(&self) -> Result<Option<Arc<Entry>>, CacheError> {
         self.cache.check_running()?;
+        self.about.check()?;
         if !self.cache.has(&self.about.resource) {
             match self.cache.missing(&self.about.resource) {
                 Missing::Start => {}
@@ -94,9 +101,16 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> Kind<K> {
                 Missing::Live => return Ok(None),
             }
         }
-        let entry = self.cache.entry(&self.about, self.whole).await?;
-        entry.synced(self.cache.sync_timeout()).await?;
+        let patience = self.cache.patience();
+        let entry = self.cache.entry(&self.about, self.whole, patience).await?;
+        entry.synced(patience).await?;
         Ok(Some(entry))
+    }
+
+    /// What is needed to ask the server: whether a namespace means anything, beside the client.
+    async fn live(&self, namespace: &str) -> Result<(Client, bool), CacheError> {
+        let namespaced = !namespace.is_empty() && self.cache.is_namespaced(&self.about).await?;
+        Ok((self.cache.client_of_server(), namespaced))
     }
 
     pub(super) fn look_up(
@@ -110,9 +124,9 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> Kind<K> {
             let (resource, namespace) = (self.resource(), namespace.to_owned());
             return Err(CacheError::NamespaceNotCached { resource, namespace });
         }
-        let store = entry.informer().store();
-        // Of a kind that is no type, nobody may know that it has no namespaces.
-        let found = store.get(namespace, name).or_else(|| store.get("", name));
+        // What a store has under such a name is something else, in a namespace.
+        let found = Some(name).filter(|name| !name.contains('/'));
+        let found = found.and_then(|name| entry.informer().store().get(namespace, name));
         let found = found.ok_or_else(|| self.not_found(namespace, name))?;
         found.seen_as(&self.lens).map_err(|error| {
             let (resource, key) = (self.resource(), found.key().to_owned());
@@ -167,7 +181,7 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> Kind<K> {
         })
     }
 
-    fn not_found(&self, namespace: &str, name: &str) -> CacheError {
+    pub(super) fn not_found(&self, namespace: &str, name: &str) -> CacheError {
         let resource = &self.about.resource;
         CacheError::NotFound(NotFound {
             group: resource.group.clone(),

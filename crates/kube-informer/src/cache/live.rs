@@ -10,7 +10,7 @@ use super::entry::About;
 use super::{CacheError, Query};
 use crate::lister::NotFound;
 use crate::object::{Lens, Object};
-use crate::source::SourceError;
+use crate::source::{SourceError, is_segment};
 
 /// What a list has.
 #[derive(Deserialize)]
@@ -44,24 +44,18 @@ pub(super) async fn get<K: Resource + DeserializeOwned>(
     }
 }
 
-/// Whether something can be a part of a path; no object is called otherwise.
-fn is_segment(name: &str) -> bool {
-    let is_odd = |c: char| c.is_control() || c.is_whitespace() || "/?#%\\".contains(c);
-    !matches!(name, "" | "." | "..") && !name.contains(is_odd)
-}
-
 /// The objects that a query asks for. A server has no indexes.
 pub(super) async fn list<K: Resource + DeserializeOwned>(
     client: &Client,
     about: &About,
     lens: &Lens<K>,
+    namespace: Option<&str>,
     query: &Query,
 ) -> Result<Vec<Object<K>>, CacheError> {
     if let Some((name, _)) = query.terms.first() {
         return Err(CacheError::NoIndex { resource: about.name(), name: name.clone() });
     }
-    let is_odd = |namespace: &String| !is_segment(namespace);
-    if query.limit == Some(0) || query.namespace.as_ref().is_some_and(is_odd) {
+    if query.limit == Some(0) || namespace.is_some_and(|namespace| !is_segment(namespace)) {
         return Ok(Vec::new());
     }
     let mut parameters = form_urlencoded::Serializer::new(String::new());
@@ -71,7 +65,7 @@ pub(super) async fn list<K: Resource + DeserializeOwned>(
     if let Some(limit) = query.limit {
         parameters.append_pair("limit", &limit.to_string());
     }
-    let path = format!("{}?{}", path(about, query.namespace.as_deref()), parameters.finish());
+    let path = format!("{}?{}", path(about, namespace), parameters.finish());
     let list: Items<K> = ask(client, about, &path, lens.is_whole()).await?;
     Ok(list.items.into_iter().map(|object| Object::new(lens.completed(object))).collect())
 }
@@ -94,6 +88,5 @@ async fn ask<T: DeserializeOwned>(
 }
 
 fn path(about: &About, namespace: Option<&str>) -> String {
-    let namespace = namespace.filter(|name| about.namespaced != Some(false) && !name.is_empty());
-    DynamicObject::url_path(&about.api, namespace)
+    DynamicObject::url_path(&about.api, namespace.filter(|name| !name.is_empty()))
 }

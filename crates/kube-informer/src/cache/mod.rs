@@ -30,7 +30,7 @@
 //!   once. It goes on trying, and one kind never waits for another.
 //! - **One watch and one copy for each kind**, whatever types it is read as: a type of k8s-openapi, a derived one, a
 //!   [`DynamicObject`], a [`Projection`](crate::projection::Projection), or
-//!   [`PartialObjectMeta`]. The copy is the bytes that the server sent, and each
+//!   [`PartialObjectMeta`](kube_core::PartialObjectMeta). The copy is the bytes that the server sent, and each
 //!   type is a view of them. While a kind is only read as metadata, only metadata is asked for.
 //! - **What is kept can be said** by kind and by namespace with [`CacheOptions`], and [changed](Cache::change) while it
 //!   runs: listeners hear what that adds and takes away.
@@ -40,11 +40,14 @@
 mod client;
 mod entry;
 mod error;
+mod following;
 mod informer;
 mod kind;
 mod live;
 mod options;
+mod part;
 mod query;
+mod server;
 
 pub use client::{CacheClient, ClientKind, WRITE_TIMEOUT};
 pub use error::CacheError;
@@ -53,7 +56,7 @@ pub use kind::Kind;
 pub use options::{CacheOptions, KindOptions, Missing, ObjectOptions, RESYNC, SYNC_TIMEOUT};
 pub use query::Query;
 
-use std::any::{Any, TypeId};
+use std::any::TypeId;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
@@ -62,38 +65,37 @@ use std::time::Duration;
 use futures::future::join_all;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube_client::Client;
-use kube_core::{ApiResource, DynamicObject, GroupVersionResource, PartialObjectMeta, Resource, TypeMeta};
+use kube_core::{ApiResource, DynamicObject, GroupVersionResource, Resource};
 use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::discovery::Resources;
-use crate::informer::InformerStatus;
-use crate::object::{Lens, Object, Raw, say_kind};
+use crate::informer::{InformerError, InformerStatus};
+use crate::object::{Lens, Lenses, Object, Raw};
 use crate::source::is_cluster_scoped;
-use crate::store::{IndexError, IndexFunction};
+use crate::store::{IndexError, IndexFunction, NAMESPACE_INDEX};
 use entry::{About, Entry};
+use server::{Patience, Server};
 
 /// Nothing is stopped as idle sooner.
 const LEAST_IDLE: Duration = Duration::from_secs(1);
 
-/// Many kinds behind one reader. See the [module](self). Clones are the same cache; when the last is dropped, and nobody
-/// holds an [informer](CacheInformer) of it, it stops.
+/// Many kinds behind one reader. See the [module](self). Clones are the same cache, and [kinds](Kind) and
+/// [clients](CacheClient) hold it too; when the last of them is dropped, it stops, and its [informers](CacheInformer) with
+/// it.
 #[derive(Clone)]
 pub struct Cache {
     shared: Arc<Shared>,
 }
 
 struct Shared {
-    client: Client,
-    options: Mutex<CacheOptions>,
+    server: Arc<Server>,
+    options: Arc<Mutex<CacheOptions>>,
     /// Held by whoever changes the options.
     changing: Mutex<()>,
     state: Mutex<State>,
-    /// For each kind and type an `Arc<Lens<K>>`.
-    lenses: Mutex<HashMap<(GroupVersionResource, TypeId), Arc<dyn Any + Send + Sync>>>,
-    resources: tokio::sync::Mutex<Option<Resources>>,
+    lenses: Mutex<HashMap<GroupVersionResource, Lenses>>,
     tasks: TaskTracker,
     stop: CancellationToken,
 }
@@ -132,20 +134,23 @@ impl Cache {
 
     fn of(client: Client, options: CacheOptions) -> Self {
         let shared = Shared {
-            client,
-            options: Mutex::new(options),
+            server: Arc::new(Server::new(client)),
+            options: Arc::new(Mutex::new(options)),
             changing: Mutex::default(),
             state: Mutex::default(),
             lenses: Mutex::default(),
-            resources: tokio::sync::Mutex::default(),
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
         };
         Self { shared: Arc::new(shared) }
     }
 
-    /// Starts to follow what has been asked for, and from then on whatever is asked for. Needs a tokio runtime.
+    /// Starts to follow what has been asked for, and from then on whatever is asked for, on the tokio runtime that this is
+    /// called on.
     pub fn start(&self) -> Result<(), CacheError> {
+        if tokio::runtime::Handle::try_current().is_err() {
+            return Err(InformerError::NoRuntime.into());
+        }
         let mut state = self.shared.state.lock();
         match state.phase {
             Phase::Created => state.phase = Phase::Running,
@@ -191,25 +196,14 @@ impl Cache {
         let resource = GroupVersionResource::gvr(&api.group, &api.version, &api.plural);
         let dynamic = TypeId::of::<K::Scope>() == TypeId::of::<kube_core::DynamicResourceScope>();
         let namespaced = (!dynamic).then(|| !is_cluster_scoped::<K>());
-        let lens = self.lens::<K>(&resource, &api, !K::metadata_api());
+        let lens = self.lens::<K>(&resource, &api);
         let about = Arc::new(About { resource, api, namespaced });
         Kind { cache: self.clone(), about, lens, whole: !K::metadata_api() }
     }
 
     /// A kind by any name that kubectl knows: `deploy`, `deployments.apps`, `Deployment`. Asks the server what it has.
     pub async fn find(&self, name: &str) -> Result<Kind<DynamicObject>, CacheError> {
-        let mut resources = self.shared.resources.lock().await;
-        // What was not there a moment ago may be now.
-        let known = resources.as_ref().and_then(|resources| resources.resolve(name).ok());
-        let found = match known {
-            Some(found) => found.resource.clone(),
-            None => {
-                let fresh = Resources::fetch(&self.shared.client).await?;
-                let found = fresh.resolve(name)?.resource.clone();
-                *resources = Some(fresh);
-                found
-            }
-        };
+        let found = self.patience().wait(name, self.shared.server.find(name)).await?;
         Ok(self.kind_of(&found))
     }
 
@@ -233,7 +227,7 @@ impl Cache {
     /// and names it.
     pub async fn synced(&self) -> Result<(), CacheError> {
         self.check_running()?;
-        let patience = self.sync_timeout();
+        let patience = self.patience();
         let waits = self.entries().into_iter().map(|(_, entry)| async move { entry.synced(patience).await });
         futures::future::try_join_all(waits).await.map(drop)
     }
@@ -247,12 +241,22 @@ impl Cache {
     /// it adds. Kinds for which it makes no difference go on undisturbed.
     pub fn change(&self, change: impl FnOnce(CacheOptions) -> CacheOptions) -> Result<(), CacheError> {
         let _changing = self.shared.changing.lock();
+        if self.shared.state.lock().phase == Phase::ShutDown {
+            return Err(CacheError::ShutDown);
+        }
         let before = self.shared.options.lock().clone();
         let changed = change(before);
         changed.check()?;
+        let entries = self.entries();
+        let confined = |(resource, entry): &&(GroupVersionResource, Arc<Entry>)| {
+            entry.is_certainly_cluster_scoped() && changed.confines(resource)
+        };
+        if let Some((_, entry)) = entries.iter().find(confined) {
+            return Err(CacheError::ClusterScoped { resource: entry.about().name() });
+        }
         // Whoever begins to follow a kind meanwhile follows what is changed.
-        *self.shared.options.lock() = changed.clone();
-        let outcomes = self.entries().into_iter().map(|(_, entry)| entry.change(&changed));
+        *self.shared.options.lock() = changed;
+        let outcomes = self.entries().into_iter().map(|(_, entry)| entry.change(&self.shared.options));
         outcomes.fold(Ok(()), Result::and)
     }
 
@@ -271,11 +275,12 @@ impl Cache {
     }
 
     fn client_of_server(&self) -> Client {
-        self.shared.client.clone()
+        self.shared.server.client.clone()
     }
 
-    fn sync_timeout(&self) -> Duration {
-        self.shared.options.lock().sync_timeout
+    /// How long somebody who asks now waits.
+    fn patience(&self) -> Patience {
+        Patience::new(self.shared.options.lock().sync_timeout)
     }
 
     fn missing(&self, resource: &GroupVersionResource) -> Missing {
@@ -323,28 +328,14 @@ impl Cache {
     }
 
     /// How a kind is seen as a type.
-    fn lens<K>(&self, resource: &GroupVersionResource, api: &ApiResource, whole: bool) -> Arc<Lens<K>>
+    fn lens<K>(&self, resource: &GroupVersionResource, api: &ApiResource) -> Arc<Lens<K>>
     where
-        K: DeserializeOwned + Send + Sync + 'static,
+        K: Resource + DeserializeOwned + Send + Sync + 'static,
     {
-        let mut lenses = self.shared.lenses.lock();
-        let known = lenses.get(&(resource.clone(), TypeId::of::<K>()));
-        if let Some(lens) = known.and_then(|known| Arc::clone(known).downcast::<Lens<K>>().ok()) {
-            return lens;
-        }
-        let types = TypeMeta { api_version: api.api_version.clone(), kind: api.kind.clone() };
-        let complete = move |object: &mut K| {
-            say_kind(object, &types);
-            // Metadata says that it is metadata, and not of what.
-            if let Some(object) = (object as &mut dyn Any).downcast_mut::<PartialObjectMeta<DynamicObject>>()
-            {
-                object.types = Some(types.clone());
-            }
-        };
         let residency = self.shared.options.lock().residency_of(resource);
-        let lens = Arc::new(Lens::new(residency, whole, complete));
-        lenses.insert((resource.clone(), TypeId::of::<K>()), Arc::clone(&lens) as Arc<dyn Any + Send + Sync>);
-        lens
+        let mut lenses = self.shared.lenses.lock();
+        let make = || Lenses::new(api.clone(), residency);
+        lenses.entry(resource.clone()).or_insert_with(make).of()
     }
 
     fn remember_index(
@@ -354,129 +345,25 @@ impl Cache {
         function: IndexFunction<Raw>,
     ) -> Result<(), CacheError> {
         let mut state = self.shared.state.lock();
-        let indexes = state.indexes.entry(about.resource.clone()).or_default();
-        if indexes.iter().any(|(known, _)| known == name) {
+        let mut indexes = state.indexes.get(&about.resource).into_iter().flatten();
+        if name == NAMESPACE_INDEX || indexes.any(|(known, _)| known == name) {
             return Err(IndexError::Exists { name: name.to_owned() }.into());
         }
-        indexes.push((name.to_owned(), Arc::clone(&function)));
+        // A function that panics is not remembered.
         if let Some(entry) = state.entries.get(&about.resource) {
-            entry.add_index(name, function);
+            entry.add_index(name, Arc::clone(&function));
         }
+        state.indexes.entry(about.resource.clone()).or_default().push((name.to_owned(), function));
         Ok(())
-    }
-
-    /// What is followed of a kind, from now on if it was not before.
-    async fn entry(&self, about: &About, whole: bool) -> Result<Arc<Entry>, CacheError> {
-        if let Some(entry) = self.known(about, whole)? {
-            return Ok(entry);
-        }
-        let namespaced = self.is_namespaced(about).await?;
-        // Somebody may have been faster.
-        if let Some(entry) = self.known(about, whole)? {
-            return Ok(entry);
-        }
-        let options = self.shared.options.lock();
-        let mut state = self.shared.state.lock();
-        if state.phase == Phase::ShutDown {
-            return Err(CacheError::ShutDown);
-        }
-        if let Some(entry) = state.entries.get(&about.resource).cloned() {
-            drop(state);
-            if whole {
-                entry.whole()?;
-            }
-            return Ok(entry);
-        }
-        if !namespaced && options.confines(&about.resource) {
-            return Err(CacheError::ClusterScoped { resource: about.name() });
-        }
-        state.made += 1;
-        state.idle.remove(&about.resource);
-        let entry = Entry::new(&self.shared.client, about.clone(), namespaced, whole, &options, state.made);
-        for (name, function) in state.indexes.get(&about.resource).into_iter().flatten() {
-            entry.add_index(name, Arc::clone(function));
-        }
-        let entry = Arc::new(entry);
-        state.entries.insert(about.resource.clone(), Arc::clone(&entry));
-        if state.phase == Phase::Running {
-            self.shared.run(&entry);
-        }
-        Ok(entry)
-    }
-
-    fn known(&self, about: &About, whole: bool) -> Result<Option<Arc<Entry>>, CacheError> {
-        let entry = self.shared.state.lock().entries.get(&about.resource).cloned();
-        if let Some(entry) = entry.as_ref().filter(|_| whole) {
-            entry.whole()?;
-        }
-        Ok(entry)
-    }
-
-    /// Whether objects of a kind have namespaces: what its type says, or else the server.
-    async fn is_namespaced(&self, about: &About) -> Result<bool, CacheError> {
-        if let Some(namespaced) = about.namespaced {
-            return Ok(namespaced);
-        }
-        let list_of = about.api.kind.strip_suffix("List").filter(|of| !of.is_empty());
-        let is_it = |one: &ApiResource| {
-            (&one.group, &one.version, &one.plural)
-                == (&about.resource.group, &about.resource.version, &about.resource.resource)
-        };
-        let mut resources = self.shared.resources.lock().await;
-        for fresh in [false, true] {
-            if fresh || resources.is_none() {
-                *resources = Some(Resources::fetch(&self.shared.client).await?);
-            }
-            let found = resources.as_ref().and_then(|all| all.iter().find(|one| is_it(&one.resource)));
-            if let Some(found) = found {
-                return Ok(found.namespaced);
-            }
-        }
-        match list_of {
-            Some(of) => Err(CacheError::ListKind { kind: about.api.kind.clone(), of: of.to_owned() }),
-            // It may be there one day; most kinds have namespaces.
-            None => Ok(true),
-        }
-    }
-
-    async fn remove(&self, resource: &GroupVersionResource) -> bool {
-        let Some(entry) = self.shared.state.lock().entries.remove(resource) else { return false };
-        // Whoever shuts down the cache meanwhile waits for it too.
-        self.shared.tasks.track_future(entry.informer().shutdown()).await;
-        true
-    }
-}
-
-impl Shared {
-    fn run(&self, entry: &Arc<Entry>) {
-        entry.informer().start();
-        let (watching, stop) = (Entry::watch_over(entry.informer().clone()), self.stop.clone());
-        self.tasks.spawn(async move {
-            tokio::select! {
-                biased;
-                () = stop.cancelled() => {}
-                () = watching => {}
-            }
-        });
-    }
-
-    /// Stops what nobody needs.
-    async fn stop_idle(&self, time: Duration) {
-        let idle: Vec<Arc<Entry>> = {
-            let mut state = self.state.lock();
-            // Who holds an informer of the cache holds the entry too.
-            let is_idle = |entry: &Arc<Entry>| Arc::strong_count(entry) == 1 && entry.is_idle(time);
-            let idle: Vec<_> = state.entries.extract_if(|_, entry| is_idle(entry)).collect();
-            state.idle.extend(idle.iter().map(|(resource, _)| resource.clone()));
-            idle.into_iter().map(|(_, entry)| entry).collect()
-        };
-        join_all(idle.iter().map(|entry| entry.informer().shutdown())).await;
     }
 }
 
 impl Drop for Shared {
     fn drop(&mut self) {
         self.stop.cancel();
+        for entry in self.state.get_mut().entries.values() {
+            entry.informer().stop();
+        }
     }
 }
 

@@ -2,31 +2,26 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
-use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube_core::{GroupVersionResource, Resource};
-use kube_wire::DecodeError;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 
 use super::CacheError;
+use super::part::Part;
 use crate::metrics::Metrics;
-use crate::object::{Form, Labels, Matcher, Residency};
-use crate::reflector::{Config, any_seed};
-use crate::selector::{check_fields, check_labels, parse_labels};
-use crate::source::{Scope, is_cluster_scoped, resource_name};
+use crate::object::Residency;
+use crate::random::any_seed;
+use crate::reflector::Config;
+use crate::selector::{check_fields, check_labels};
+use crate::source::{AnyTransform, is_cluster_scoped, is_segment, resource_name, transform_as};
 
 /// How long a read waits for a kind that has not arrived, unless it is said otherwise.
 pub const SYNC_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How often listeners are told everything again, unless it is said otherwise.
 pub const RESYNC: Duration = Duration::from_secs(10 * 3600);
-
-/// Changes an object of a kind, whatever its type.
-pub(super) type AnyTransform = Arc<dyn Fn(&[u8], &Form) -> Result<Value, DecodeError> + Send + Sync>;
 
 /// Which objects are kept, and what of them. What is not set is inherited: from the kind, from the namespace, from the
 /// defaults, in this order; what is set to nothing ends that.
@@ -35,6 +30,7 @@ pub struct ObjectOptions {
     pub(super) labels: Option<String>,
     pub(super) fields: Option<String>,
     pub(super) transform: Option<Option<AnyTransform>>,
+    pub(super) resync: Option<Duration>,
 }
 
 impl ObjectOptions {
@@ -64,11 +60,7 @@ impl ObjectOptions {
     where
         K: DeserializeOwned + Serialize + 'static,
     {
-        let any = move |bytes: &[u8], form: &Form| {
-            let object = transform(form.encoding.decode_object::<K>(bytes, form.options)?);
-            serde_json::to_value(object).map_err(|error| DecodeError { key: None, why: error.to_string() })
-        };
-        self.transform = Some(Some(Arc::new(any)));
+        self.transform = Some(Some(transform_as(transform)));
         self
     }
 
@@ -79,12 +71,20 @@ impl ObjectOptions {
         self
     }
 
+    /// Listeners are told these objects again so often; never if it is zero. See [`CacheOptions::resync`].
+    #[must_use]
+    pub fn resync(mut self, period: Duration) -> Self {
+        self.resync = Some(period);
+        self
+    }
+
     /// What is not set here is as it is there.
     fn or(self, other: &Self) -> Self {
         Self {
             labels: self.labels.or_else(|| other.labels.clone()),
             fields: self.fields.or_else(|| other.fields.clone()),
             transform: self.transform.or_else(|| other.transform.clone()),
+            resync: self.resync.or(other.resync),
         }
     }
 
@@ -100,6 +100,7 @@ impl fmt::Debug for ObjectOptions {
         f.debug_struct("ObjectOptions")
             .field("labels", &self.labels)
             .field("fields", &self.fields)
+            .field("resync", &self.resync)
             .finish_non_exhaustive()
     }
 }
@@ -155,7 +156,8 @@ impl KindOptions {
         self
     }
 
-    /// Listeners are told everything again so often; never if it is zero.
+    /// Listeners are told everything again so often, unless the [objects](ObjectOptions::resync) say otherwise; never if it
+    /// is zero. See [`CacheOptions::resync`].
     #[must_use]
     pub fn resync(mut self, period: Duration) -> Self {
         self.resync = Some(period);
@@ -273,7 +275,11 @@ impl CacheOptions {
         self
     }
 
-    /// Listeners are told everything again so often: every ten hours by default, never if it is zero.
+    /// Listeners are told everything again so often: every ten hours by default, never if it is zero. Kinds, and
+    /// [objects](ObjectOptions::resync) by namespace, may say otherwise, and so may [listeners](crate::fanout::ListenerOptions::resync).
+    ///
+    /// A period of the options is that of all kinds on average: each has its own, between nine and eleven tenths of it, so
+    /// that they are not all told again at the same time.
     #[must_use]
     pub fn resync(mut self, period: Duration) -> Self {
         self.resync = period;
@@ -328,6 +334,12 @@ impl CacheOptions {
         if let Some(resource) = self.cluster_scoped.first() {
             return Err(CacheError::ClusterScoped { resource: resource.clone() });
         }
+        let kinds = self.kinds.values().filter_map(|kind| kind.namespaces.as_ref());
+        let mut names =
+            kinds.chain(&self.namespaces).flat_map(BTreeMap::keys).filter(|name| !name.is_empty());
+        if let Some(namespace) = names.find(|name| !is_segment(name)) {
+            return Err(CacheError::BadNamespace { namespace: namespace.clone() });
+        }
         let of = |map: &Option<BTreeMap<String, ObjectOptions>>| -> Vec<ObjectOptions> {
             map.iter().flatten().map(|(_, options)| options.clone()).collect()
         };
@@ -342,10 +354,6 @@ impl CacheOptions {
         self.kinds.get(kind).and_then(|kind| kind.missing).unwrap_or(self.missing)
     }
 
-    pub(super) fn resync_of(&self, kind: &GroupVersionResource) -> Duration {
-        self.kinds.get(kind).and_then(|kind| kind.resync).unwrap_or(self.resync)
-    }
-
     pub(super) fn residency_of(&self, kind: &GroupVersionResource) -> Residency {
         self.kinds.get(kind).and_then(|kind| kind.residency).unwrap_or(self.residency)
     }
@@ -358,17 +366,19 @@ impl CacheOptions {
 
     /// What is followed of a kind.
     pub(super) fn parts(&self, kind: &GroupVersionResource, namespaced: bool) -> Vec<Part> {
-        let own = self.kinds.get(kind).cloned().unwrap_or_default();
+        let mut own = self.kinds.get(kind).cloned().unwrap_or_default();
+        own.objects.resync = own.objects.resync.or(own.resync);
+        let defaults = self.defaults.clone().or(&ObjectOptions::new().resync(self.resync));
         let names = own.namespaces.as_ref().or(self.namespaces.as_ref()).filter(|_| namespaced);
         let Some(names) = names.filter(|names| !names.is_empty()) else {
-            return vec![Part::new(None, BTreeSet::new(), own.objects.or(&self.defaults), namespaced)];
+            return vec![Part::new(None, BTreeSet::new(), own.objects.or(&defaults), namespaced)];
         };
         let explicit = own.namespaces.clone().unwrap_or_default();
         let named = || names.keys().filter(|name| !name.is_empty());
         let parts = names.keys().map(|name| {
             let options = explicit.get(name).cloned().unwrap_or_default().or(&own.objects);
             let default = self.namespaces.as_ref().and_then(|names| names.get(name));
-            let options = options.or(default.unwrap_or(&ObjectOptions::new())).or(&self.defaults);
+            let options = options.or(default.unwrap_or(&ObjectOptions::new())).or(&defaults);
             match name.as_str() {
                 "" => Part::new(None, named().cloned().collect(), options, true),
                 name => Part::new(Some(name.to_owned()), BTreeSet::new(), options, true),
@@ -376,95 +386,4 @@ impl CacheOptions {
         });
         parts.collect()
     }
-}
-
-/// What is asked for with one watch.
-#[derive(Clone)]
-pub(super) struct Part {
-    /// None for all.
-    pub(super) namespace: Option<String>,
-    /// But not these.
-    pub(super) except: BTreeSet<String>,
-    pub(super) labels: String,
-    pub(super) fields: String,
-    pub(super) transform: Option<AnyTransform>,
-}
-
-impl Part {
-    fn new(
-        namespace: Option<String>,
-        except: BTreeSet<String>,
-        options: ObjectOptions,
-        namespaced: bool,
-    ) -> Self {
-        let fields = options.fields.unwrap_or_default();
-        // Whoever may only read one namespace may say so with a selector.
-        let pinned = || fields.split(',').find_map(|term| pinned_namespace(term.trim()));
-        let may_pin = namespaced && except.is_empty();
-        let namespace = namespace.or_else(|| pinned().filter(|_| may_pin).map(str::to_owned));
-        Self {
-            namespace,
-            except,
-            labels: options.labels.unwrap_or_default(),
-            fields,
-            transform: options.transform.flatten(),
-        }
-    }
-
-    /// Objects are changed in the same way.
-    fn changes_the_same(&self, other: &Self) -> bool {
-        match (&self.transform, &other.transform) {
-            (None, None) => true,
-            (Some(one), Some(two)) => Arc::ptr_eq(one, two),
-            _ => false,
-        }
-    }
-
-    /// Some object is changed in the one way here, and in another there.
-    pub(super) fn differs_in_transform(&self, other: &Self) -> bool {
-        let scope = |part: &Self| Scope {
-            namespace: part.namespace.clone(),
-            except: part.except.clone(),
-            ..Scope::default()
-        };
-        !self.changes_the_same(other) && scope(self).overlaps(&scope(other))
-    }
-
-    /// The same is asked for.
-    pub(super) fn asks_the_same(&self, other: &Self) -> bool {
-        self.changes_the_same(other)
-            && (&self.namespace, &self.except, &self.labels, &self.fields)
-                == (&other.namespace, &other.except, &other.labels, &other.fields)
-    }
-
-    /// Whether an object is among what is asked for; if that cannot be seen, it is.
-    pub(super) fn keeps(&self, meta: &ObjectMeta) -> bool {
-        let text = |part: &Option<String>| part.clone().unwrap_or_default();
-        if !self.covers(&text(&meta.namespace)) {
-            return false;
-        }
-        let terms = [("metadata.name", text(&meta.name)), ("metadata.namespace", text(&meta.namespace))];
-        let fits = |term: &str| {
-            let Some((field, wanted)) = term.split_once('=').filter(|(field, _)| !field.ends_with('!'))
-            else {
-                return true;
-            };
-            let known = terms.iter().find(|(name, _)| *name == field.trim());
-            known.is_none_or(|(_, value)| value == wanted.trim_start_matches('=').trim())
-        };
-        let selector = parse_labels(&self.labels).unwrap_or_default();
-        Matcher::new(&selector).matches(Labels::map(meta.labels.as_ref()))
-            && self.fields.split(',').all(|term| fits(term.trim()))
-    }
-
-    pub(super) fn covers(&self, namespace: &str) -> bool {
-        self.namespace.as_deref().map_or(!self.except.contains(namespace), |only| only == namespace)
-    }
-}
-
-/// `metadata.namespace=shop` pins the namespace.
-fn pinned_namespace(term: &str) -> Option<&str> {
-    let value = term.strip_prefix("metadata.namespace=")?;
-    let value = value.strip_prefix('=').unwrap_or(value);
-    Some(value.trim()).filter(|value| !value.is_empty())
 }

@@ -10,10 +10,11 @@ use http::{Request, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use kube_client::Client;
 use kube_client::client::Body;
+use kube_core::GroupVersionResource;
 use serde::de::DeserializeOwned;
 
-use super::Resources;
 use super::wire::{Entry, Group, GroupVersions, OldResources, Root, Said, Version};
+use super::{Resources, ServerResource};
 use crate::reflector::Failure;
 use crate::source::{SourceError, group_version};
 
@@ -74,6 +75,22 @@ pub(super) async fn fetch(client: &Client) -> Result<Resources, DiscoveryError> 
     Ok(Resources::new(groups))
 }
 
+/// One resource, of which nothing but its name is known; none if the server does not have it.
+pub(crate) async fn fetch_one(
+    client: &Client,
+    resource: &GroupVersionResource,
+) -> Result<Option<ServerResource>, DiscoveryError> {
+    let GroupVersionResource { group, version, resource: plural, .. } = resource;
+    let root = if group.is_empty() { "/api" } else { "/apis" };
+    let path = format!("{root}/{}", group_version(group, version));
+    let found = match entries(client, &path).await {
+        Err(error) if error.code == 404 => return Ok(None),
+        answer => answer.map_err(|cause| DiscoveryError::new(&path, cause))?,
+    };
+    let mut found = found.into_iter().map(|entry| entry.named(group, version, false));
+    Ok(found.find(|one| one.resource.plural == *plural))
+}
+
 /// The groups below `/api` or `/apis`.
 async fn below(client: &Client, path: &str) -> Result<Vec<Group>, DiscoveryError> {
     let failed = |cause| DiscoveryError::new(path, cause);
@@ -91,7 +108,10 @@ async fn one_by_one(client: &Client, path: &str, groups: Vec<GroupVersions>) -> 
     let asked = groups
         .iter()
         .flat_map(|group| group.versions.iter().map(|(version, _)| group_version(&group.name, version)))
-        .map(|group_version| async move { entries(client, &format!("{path}/{group_version}")).await });
+        .map(|group_version| async move {
+            let answer = entries(client, &format!("{path}/{group_version}")).await;
+            answer.map_err(|error| error.to_string())
+        });
     let asked: Vec<_> = asked.collect();
     let mut answers = stream::iter(asked).buffered(AT_ONCE);
     let mut found = Vec::with_capacity(groups.len());
@@ -107,13 +127,12 @@ async fn one_by_one(client: &Client, path: &str, groups: Vec<GroupVersions>) -> 
     found
 }
 
-async fn entries(client: &Client, path: &str) -> Result<Vec<Entry>, String> {
-    let list: OldResources =
-        get(client, path, "application/json").await.map_err(|error| error.to_string())?;
+async fn entries(client: &Client, path: &str) -> Result<Vec<Entry>, SourceError> {
+    let list: OldResources = get(client, path, "application/json").await?;
     if list.kind == "APIResourceList" {
         Ok(list.entries())
     } else {
-        Err(SourceError::garbled(format!("{:?} is no list of resources", list.kind)).to_string())
+        Err(SourceError::garbled(format!("{:?} is no list of resources", list.kind)))
     }
 }
 

@@ -10,6 +10,7 @@ mod resolve;
 mod wire;
 
 pub use fetch::DiscoveryError;
+pub(crate) use fetch::fetch_one;
 pub(crate) use nearest::{MAX_NEAREST, errors as typing_errors};
 pub use resolve::ResolveError;
 

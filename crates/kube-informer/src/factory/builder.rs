@@ -9,17 +9,17 @@ use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube_client::Client;
-use kube_core::{GroupVersionResource, Resource};
+use kube_core::{DynamicObject, GroupVersionResource, Resource};
 use serde::de::DeserializeOwned;
 
-use super::resource::{KnownTypes, Make};
+use super::resource::{KnownTypes, Make, make_known};
 use super::{FactoryError, InformerFactory, Mode, Typed, known};
 use crate::informer::{InformerBuilder, SharedInformer};
 use crate::metrics::Metrics;
 use crate::object::Residency;
 use crate::reflector::Config;
 use crate::selector::{check_fields, check_labels};
-use crate::source::{KubeSource, SourceError, Transform, Tweak, resource_name};
+use crate::source::{AnyTransform, KubeSource, SourceError, Transform, Tweak, resource_name, transform_as};
 
 /// Changes what is asked for, for every type.
 type TweakHook = Box<dyn Fn(&mut Tweak) + Send + Sync>;
@@ -140,13 +140,21 @@ impl<M: Mode> FactoryBuilder<M> {
 
 impl FactoryBuilder<Typed> {
     /// Listeners of this type are told everything again so often, instead of as often as others.
-    pub fn resync_of<K: 'static>(mut self, period: Duration) -> Self {
+    pub fn resync_of<K>(mut self, period: Duration) -> Self
+    where
+        K: Resource<DynamicType = ()> + DeserializeOwned + Send + Sync + 'static,
+    {
+        make_known::<K>(&mut self.settings.kinds);
         self.settings.resync_of.insert(TypeId::of::<K>(), period);
         self
     }
 
     /// Changes each object of a type, exactly once, before it reaches the store: to drop what nobody reads.
-    pub fn transform_of<K: 'static>(mut self, transform: impl Fn(K) -> K + Send + Sync + 'static) -> Self {
+    pub fn transform_of<K>(mut self, transform: impl Fn(K) -> K + Send + Sync + 'static) -> Self
+    where
+        K: Resource<DynamicType = ()> + DeserializeOwned + Send + Sync + 'static,
+    {
+        make_known::<K>(&mut self.settings.kinds);
         let transform: Transform<K> = Arc::new(transform);
         self.settings.transforms.insert(TypeId::of::<K>(), Box::new(transform));
         self
@@ -210,6 +218,15 @@ impl Settings {
     /// How often listeners of a type are told everything again.
     pub(super) fn resync_of<K: 'static>(&self) -> Duration {
         self.resync_of.get(&TypeId::of::<K>()).copied().unwrap_or(self.resync)
+    }
+
+    /// What is to be done to each object that is kept as bytes.
+    pub(super) fn transform_bytes(&self) -> Option<AnyTransform> {
+        let change = self.transform_metadata.clone()?;
+        Some(transform_as(move |mut object: DynamicObject| {
+            change(&mut object.metadata);
+            object
+        }))
     }
 
     /// What is to be done to each object of a type.

@@ -62,13 +62,17 @@ impl<M: ByResource> InformerFactory<M> {
         if settings.namespaces.is_some() && known::is_known_cluster_scoped(resource) {
             return Err(FactoryError::ClusterScoped { given: known::in_words(resource) });
         }
-        registry.get_or_make(known::as_key(resource), |number| {
-            let builder = settings.informer(client, &api_resource(resource), false, number)?;
-            Ok(match settings.transform_of() {
-                Some(transform) => builder.transform(transform).build(),
-                None => builder.build(),
-            })
-        })
+        registry.get_or_make(
+            known::as_key(resource),
+            |_| None,
+            |number| {
+                let builder = settings.informer(client, &api_resource(resource), false, number)?;
+                Ok(match settings.transform_of() {
+                    Some(transform) => builder.transform(transform).build(),
+                    None => builder.build(),
+                })
+            },
+        )
     }
 
     /// Reads what the informer of a resource has.

@@ -11,22 +11,23 @@ use crate::informer::GenericInformer;
 /// It is made of two factories, and shares their informers with everybody else who has them.
 ///
 /// ```
-/// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+/// use k8s_openapi::api::core::v1::ConfigMap;
 /// use kube_core::GroupVersionResource;
 /// use kube_core::metadata::PartialObjectMeta;
 /// use kube_informer::{MetadataSharedInformerFactory, ObjectOrMetadataInformerFactory, SharedInformerFactory};
 ///
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 /// # let server = kube_testserver::TestServer::start().await?;
+/// # server.seed("{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: foos.example.com}, spec: {group: example.com, scope: Namespaced, names: {plural: foos, kind: Foo}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}}")?;
 /// # let client = server.client()?;
-/// let typed = SharedInformerFactory::builder(client.clone()).kind::<ConfigMap>().build();
+/// let typed = SharedInformerFactory::new(client.clone());
 /// let factory = ObjectOrMetadataInformerFactory::new(typed, MetadataSharedInformerFactory::new(client));
 /// let configs = factory.for_resource(&GroupVersionResource::gvr("", "v1", "configmaps"))?;
-/// let secrets = factory.for_resource(&GroupVersionResource::gvr("", "v1", "secrets"))?;
+/// let foos = factory.for_resource(&GroupVersionResource::gvr("example.com", "v1", "foos"))?;
 /// factory.start();
 /// factory.wait_for_cache_sync().await?;
 /// assert!(configs.downcast::<ConfigMap>().is_some());
-/// assert!(secrets.downcast::<PartialObjectMeta>().is_some());
+/// assert!(foos.downcast::<PartialObjectMeta>().is_some());
 /// factory.shutdown().await;
 /// # Ok(())
 /// # }
@@ -44,7 +45,7 @@ impl ObjectOrMetadataInformerFactory {
         Self { typed, metadata }
     }
 
-    /// The informer of a resource: of its type, if it was made known to the typed factory (see
+    /// The informer of a resource: of whole objects, if the typed factory knows it (see
     /// [`SharedInformerFactory::for_resource`]), and else of its metadata.
     #[inline] // Compiled where it is used: it is the code of all informers of metadata.
     pub fn for_resource(&self, resource: &GroupVersionResource) -> Result<GenericInformer, FactoryError> {

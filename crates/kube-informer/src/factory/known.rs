@@ -2,13 +2,13 @@
 
 use std::sync::OnceLock;
 
-use kube_core::{GroupVersionResource, Resource};
+use kube_core::{ApiResource, GroupVersionResource, Resource};
 use serde::de::DeserializeOwned;
 
 use super::FactoryError;
 use crate::accessors::{BuiltIn, Kinds, Visit};
 use crate::discovery::{MAX_NEAREST, typing_errors};
-use crate::source::is_cluster_scoped;
+use crate::source::{group_version, is_cluster_scoped};
 
 /// A resource for which k8s-openapi has a type.
 struct Known {
@@ -29,18 +29,24 @@ pub(super) fn is_known_cluster_scoped(resource: &GroupVersionResource) -> bool {
     built_in().iter().any(|known| known.cluster_scoped && known.is(resource))
 }
 
+/// A built-in resource, and whether it has no namespaces.
+pub(super) fn built_in_kind(resource: &GroupVersionResource) -> Option<(ApiResource, bool)> {
+    let known = built_in().iter().find(|known| known.is(resource))?;
+    let Known { group, version, plural, kind, cluster_scoped } = known;
+    let api_version = group_version(group, version);
+    let [group, version, plural, kind] = [group, version, plural, kind].map(Clone::clone);
+    Some((ApiResource { group, version, api_version, kind, plural }, *cluster_scoped))
+}
+
 /// Refuses what cannot be the name of a resource.
 pub(super) fn check(resource: &GroupVersionResource) -> Result<(), FactoryError> {
-    let GroupVersionResource { group, version, resource: name, .. } = resource;
+    let GroupVersionResource { version, resource: name, .. } = resource;
     let refused = |why: &str| {
         let nearest = nearest(resource, []);
         Err(FactoryError::NotAResource { given: in_words(resource), why: why.to_owned(), nearest })
     };
-    if name.is_empty() || version.is_empty() {
-        return refused("the resource and its version must be named");
-    }
-    if name.contains('/') {
-        return refused("a part of a resource cannot be followed; follow the resource");
+    if name.is_empty() || version.is_empty() || name.contains('/') {
+        return refused(impossible(resource).unwrap_or_default());
     }
     if let Some(kind) = name.strip_suffix("List").filter(|_| name.contains(char::is_uppercase)) {
         return refused(&format!("it is the kind of a list; follow the resource whose kind is {kind}"));
@@ -51,12 +57,24 @@ pub(super) fn check(resource: &GroupVersionResource) -> Result<(), FactoryError>
     if name.contains(char::is_uppercase) {
         return refused("it is a kind; resources are named in the plural and in small letters");
     }
+    impossible(resource).map_or(Ok(()), refused)
+}
+
+/// Why something cannot be asked of any server.
+pub(crate) fn impossible(resource: &GroupVersionResource) -> Option<&'static str> {
+    let GroupVersionResource { group, version, resource: name, .. } = resource;
     let is_plain =
         |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-".contains(&byte));
-    if !is_plain(group) || !is_plain(version) || !is_plain(name) {
-        return refused("names are made of letters, digits, dots and dashes");
+    let leads_elsewhere = |text: &str| matches!(text, "." | "..");
+    if name.is_empty() || version.is_empty() {
+        Some("the resource and its version must be named")
+    } else if name.contains('/') {
+        Some("a part of a resource cannot be followed; follow the resource")
+    } else if ![group, version, name].iter().all(|text| is_plain(text) && !leads_elsewhere(text)) {
+        Some("names are made of letters, digits, dots and dashes")
+    } else {
+        None
     }
-    Ok(())
 }
 
 /// Says that there is no type for a resource among those that are known.
@@ -73,7 +91,7 @@ pub(super) fn unknown<'a>(
 }
 
 /// `apps/v1 deployments`, `v1 pods`.
-pub(super) fn in_words(resource: &GroupVersionResource) -> String {
+pub(crate) fn in_words(resource: &GroupVersionResource) -> String {
     full_name(&resource.group, &resource.version, &resource.resource)
 }
 

@@ -24,9 +24,10 @@ pub use builder::FactoryBuilder;
 pub use dynamic::{ByResource, Dynamic, DynamicSharedInformerFactory};
 pub use either::ObjectOrMetadataInformerFactory;
 pub use error::{FactoryError, NotSynced, Synced};
+pub(crate) use known::{impossible, in_words};
 pub use metadata::{Metadata, MetadataSharedInformerFactory};
 pub(crate) use shared::{cause, is_hopeless};
-pub use typed::{SharedInformerFactory, Typed};
+pub use typed::{SharedInformerFactory, Typed, TypedQuestion};
 
 use std::fmt;
 use std::hash::Hash;

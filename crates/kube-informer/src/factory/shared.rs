@@ -1,85 +1,51 @@
-//! What a factory needs of an informer, whatever its type.
+//! What a factory asks of an informer, whatever its type.
 
-use std::any::Any;
-
-use futures::FutureExt;
-use futures::future::BoxFuture;
-use kube_core::Resource;
+use futures::future::try_join_all;
 
 use super::{NotSynced, Synced};
-use crate::informer::{InformerStatus, Phase, ScopeStatus, SharedInformer, Trouble};
+use crate::informer::{Inform, InformerStatus, Phase, ScopeStatus, Trouble};
 use crate::source::SourceError;
 
-pub(super) trait AnyInformer: Send + Sync {
-    fn as_any(&self) -> &dyn Any;
-    fn name(&self) -> &str;
-    fn start(&self);
-    /// It has been started, though it may have been stopped since.
-    fn is_started(&self) -> bool;
-    /// It has been stopped, and no task of it runs any more.
-    fn has_ended(&self) -> bool;
-    fn shutdown(&self) -> BoxFuture<'_, ()>;
-    /// What is wrong so far; none if it has synced.
-    fn not_synced(&self) -> Option<NotSynced>;
-    /// Waits until the informer has synced, or until it is known that it cannot.
-    fn settled(&self) -> BoxFuture<'_, Result<Synced, NotSynced>>;
+/// It has been started, though it may have been stopped since.
+pub(super) fn is_started(informer: &dyn Inform) -> bool {
+    informer.watch_status().borrow().phase != Phase::Created
 }
 
-impl<K: Resource + Send + Sync + 'static> AnyInformer for SharedInformer<K> {
-    fn as_any(&self) -> &dyn Any {
-        self
+/// What is wrong so far; none if it has synced.
+pub(super) fn not_synced(informer: &dyn Inform) -> Option<NotSynced> {
+    let own = informer.watch_status().borrow().clone();
+    if !own.synced {
+        return Some(unsynced(informer, &own, cause(&own)));
     }
-
-    fn name(&self) -> &str {
-        SharedInformer::name(self)
-    }
-
-    fn start(&self) {
-        SharedInformer::start(self);
-    }
-
-    fn is_started(&self) -> bool {
-        self.watch_status().borrow().phase != Phase::Created
-    }
-
-    fn has_ended(&self) -> bool {
-        SharedInformer::has_ended(self)
-    }
-
-    fn shutdown(&self) -> BoxFuture<'_, ()> {
-        SharedInformer::shutdown(self).boxed()
-    }
-
-    fn not_synced(&self) -> Option<NotSynced> {
-        let status = self.watch_status();
-        let status = status.borrow();
-        (!status.synced).then(|| not_synced(self, &status, cause(&status)))
-    }
-
-    fn settled(&self) -> BoxFuture<'_, Result<Synced, NotSynced>> {
-        async move {
-            let mut status = self.watch_status();
-            let seen = status.wait_for(|status| status.synced || is_hopeless(status)).await;
-            // The sender lives in the informer, which is held here, so waiting cannot fail.
-            let Ok(status) = seen else { return Err(not_synced(self, &self.status(), None)) };
-            if status.synced && status.objects == 0 && !status.quarantined.is_empty() {
-                return Err(not_synced(self, &status, Some(undecodable(&status))));
-            }
-            if !status.synced {
-                return Err(not_synced(self, &status, cause(&status)));
-            }
-            let (objects, quarantined) = (status.objects, status.quarantined.len());
-            Ok(Synced { resource: self.resource(), objects, quarantined })
-        }
-        .boxed()
-    }
+    informer.views().iter().find_map(|view| not_synced(&**view))
 }
 
-fn not_synced<K: Resource + Send + Sync + 'static>(
-    informer: &SharedInformer<K>,
-    status: &InformerStatus,
-    cause: Option<SourceError>,
-) -> NotSynced {
+/// Waits until an informer has synced, or until it is known that it cannot; and so those that are views of it.
+pub(super) async fn settled(informer: &dyn Inform) -> Result<Synced, NotSynced> {
+    let mut synced = alone_settled(informer).await?;
+    let views = informer.views();
+    for view in try_join_all(views.iter().map(|view| alone_settled(&**view))).await? {
+        synced.quarantined = synced.quarantined.max(view.quarantined);
+    }
+    Ok(synced)
+}
+
+async fn alone_settled(informer: &dyn Inform) -> Result<Synced, NotSynced> {
+    let mut status = informer.watch_status();
+    let seen = status.wait_for(|status| status.synced || is_hopeless(status)).await;
+    // The sender lives in the informer, which is held here, so waiting cannot fail.
+    let Ok(status) = seen else { return Err(unsynced(informer, &informer.status(), None)) };
+    if status.synced && status.objects == 0 && !status.quarantined.is_empty() {
+        return Err(unsynced(informer, &status, Some(undecodable(&status))));
+    }
+    if !status.synced {
+        return Err(unsynced(informer, &status, cause(&status)));
+    }
+    let (objects, quarantined) = (status.objects, status.quarantined.len());
+    Ok(Synced { resource: informer.resource(), objects, quarantined })
+}
+
+fn unsynced(informer: &dyn Inform, status: &InformerStatus, cause: Option<SourceError>) -> NotSynced {
     let confined = status.scopes.iter().any(|scope| scope.namespace.is_some());
     NotSynced { resource: informer.resource(), cause, confined }
 }

@@ -2,11 +2,12 @@
 
 use std::any::TypeId;
 
-use kube_core::Resource;
+use kube_core::{GroupVersionResource, Resource};
 use serde::de::DeserializeOwned;
 
+use super::registry::State;
 use super::{FactoryError, InformerFactory, Inner, Mode};
-use crate::informer::SharedInformer;
+use crate::informer::{Inform, SharedInformer, UnnamedInformer};
 use crate::lister::Lister;
 use crate::source::is_cluster_scoped;
 
@@ -37,7 +38,19 @@ pub type SharedInformerFactory = InformerFactory<Typed>;
 pub enum Typed {}
 
 impl Mode for Typed {
-    type Question = TypeId;
+    type Question = TypedQuestion;
+}
+
+/// What a typed factory can be asked.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TypedQuestion(pub(super) Asked);
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Asked {
+    /// By its type.
+    Type(TypeId),
+    /// By its resource, by somebody who does not know the type, and nobody has named it.
+    Resource(GroupVersionResource),
 }
 
 impl SharedInformerFactory {
@@ -48,7 +61,14 @@ impl SharedInformerFactory {
         K: Resource<DynamicType = ()> + DeserializeOwned + Send + Sync + 'static,
     {
         let Inner { client, settings, registry } = &*self.inner;
-        registry.get_or_make(TypeId::of::<K>(), |number| {
+        let question = |asked| TypedQuestion(asked);
+        // Somebody who did not know the type may have asked for the same resource.
+        let instead = |known: &State<TypedQuestion>| {
+            let resource = GroupVersionResource::gvr(&K::group(&()), &K::version(&()), &K::plural(&()));
+            let unnamed = known.find(&question(Asked::Resource(resource)))?;
+            Some(unnamed.as_any().downcast_ref::<UnnamedInformer>()?.view())
+        };
+        registry.get_or_make(question(Asked::Type(TypeId::of::<K>())), instead, |number| {
             let builder = settings.informer::<K>(client, &(), is_cluster_scoped::<K>(), number)?;
             let builder = builder.resync(settings.resync_of::<K>());
             Ok(match settings.transform_of::<K>() {
@@ -69,6 +89,11 @@ impl SharedInformerFactory {
     /// Stops the informer of one type, and returns when every task of it has ended; false if there was none. The next
     /// who asks for the type gets a new one.
     pub async fn shutdown_of<K: 'static>(&self) -> bool {
-        self.inner.registry.shutdown_of(&TypeId::of::<K>()).await
+        let asked = TypedQuestion(Asked::Type(TypeId::of::<K>()));
+        let is_it = |question: &TypedQuestion, informer: &dyn Inform| {
+            let unnamed = informer.as_any().downcast_ref::<UnnamedInformer>();
+            *question == asked || unnamed.is_some_and(UnnamedInformer::is_viewed_as::<K>)
+        };
+        self.inner.registry.shutdown_where(is_it).await
     }
 }

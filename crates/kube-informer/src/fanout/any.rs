@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 use kube_core::Resource;
 
 use super::{Event, ListenerStatus, Registration};
-use crate::object::{AnyObject, Object};
+use crate::object::{AnyObject, Lenses, Object, Raw, Unnamed};
 
 /// A change to an object of a type that is not known here: an [`Event`] without its type.
 #[derive(Clone, Debug)]
@@ -58,6 +58,23 @@ impl<K: Resource + Send + Sync + 'static> From<Event<K>> for AnyEvent {
             }
             Event::Deleted(gone) => AnyEvent::Deleted {
                 object: Object::clone(gone.object()).erase(),
+                final_state_unknown: gone.final_state_unknown(),
+            },
+        }
+    }
+}
+
+impl AnyEvent {
+    /// An event about an object whose type nobody has named.
+    pub(crate) fn unnamed(event: Event<Raw>, lenses: &Arc<Lenses>) -> Self {
+        let erase = |object| Unnamed::erase(object, lenses);
+        match event {
+            Event::Added { object, initial } => AnyEvent::Added { object: erase(object), initial },
+            Event::Updated { old, new, resync } => {
+                AnyEvent::Updated { old: erase(old), new: erase(new), resync }
+            }
+            Event::Deleted(gone) => AnyEvent::Deleted {
+                object: erase(gone.object().clone()),
                 final_state_unknown: gone.final_state_unknown(),
             },
         }

@@ -15,7 +15,7 @@ use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 
 use super::pending::Pending;
-use super::resync::Due;
+use super::resync::{Due, Zone};
 use super::{Event, Handle};
 
 /// When a listener's queue starts to keep one entry per object, unless it is said otherwise.
@@ -141,9 +141,12 @@ struct Inner<K> {
     waker: Option<Waker>,
     /// Since when the events that were taken out wait.
     in_hand_since: Option<Instant>,
-    due: Due,
-    /// It is to be told everything again.
-    again: bool,
+    /// The period that it asks for; none for those of the zones.
+    period: Option<Duration>,
+    /// For each zone.
+    due: Vec<Due>,
+    /// For each zone: its objects are to be told again.
+    again: Vec<bool>,
     /// What those who wait have been told.
     progress: Progress,
 }
@@ -172,7 +175,9 @@ struct Progress {
 }
 
 impl<K> Listener<K> {
-    pub(super) fn new(id: u64, options: ListenerOptions, due: Due) -> Self {
+    pub(super) fn new(id: u64, options: ListenerOptions, zones: &mut [Zone]) -> Self {
+        let period = options.resync_period();
+        let due: Vec<Due> = zones.iter_mut().map(|zone| zone.clock.join(period)).collect();
         let inner = Inner {
             pending: Pending::new(options.high_water),
             open: Open::Yes,
@@ -184,8 +189,9 @@ impl<K> Listener<K> {
             own_thread: options.blocking,
             waker: None,
             in_hand_since: None,
+            period,
+            again: vec![false; due.len()],
             due,
-            again: false,
             progress: Progress::default(),
         };
         let name = if options.name.is_empty() { format!("listener-{id}") } else { options.name };
@@ -225,17 +231,33 @@ impl<K> Listener<K> {
         self.inner.lock().open != Open::No
     }
 
-    /// Whether everything is to be told again, from now on.
-    pub(super) fn note_due(&self, now: Instant, started: Option<Instant>) -> bool {
+    /// Whether the objects of a zone are to be told again, from now on.
+    pub(super) fn note_due(&self, zone: usize, now: Instant, started: Option<Instant>) -> bool {
         let mut inner = self.inner.lock();
-        let due = inner.due.take(now, started);
-        inner.again |= due;
+        let due = inner.due.get_mut(zone).is_some_and(|due| due.take(now, started));
+        if let Some(again) = inner.again.get_mut(zone) {
+            *again |= due;
+        }
         due
     }
 
-    /// Whether everything is to be told again; it counts as told then.
-    pub(super) fn take_due(&self) -> bool {
-        std::mem::take(&mut self.inner.lock().again)
+    /// Whether the objects of a zone are to be told again; they count as told then.
+    pub(super) fn take_due(&self, zone: usize) -> bool {
+        self.inner.lock().again.get_mut(zone).is_some_and(std::mem::take)
+    }
+
+    /// There are other zones; for each it is known which one it was before.
+    pub(super) fn join_again(&self, zones: &mut [Zone], before: &[Option<usize>]) {
+        let mut inner = self.inner.lock();
+        let (period, known) = (inner.period, std::mem::take(&mut inner.due));
+        let again = std::mem::take(&mut inner.again);
+        let join = |(zone, before): (&mut Zone, &Option<usize>)| {
+            let known = before.and_then(|at| known.get(at)).copied();
+            known.unwrap_or_else(|| zone.clock.join(period))
+        };
+        inner.due = zones.iter_mut().zip(before).map(join).collect();
+        let was = |before: &Option<usize>| before.and_then(|at| again.get(at)).is_some_and(|again| *again);
+        inner.again = before.iter().map(was).collect();
     }
 
     pub(super) fn initial_complete(&self) {

@@ -22,13 +22,16 @@ pub use listener::{ListenerOptions, ListenerStatus, Registration, Subscription};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use kube_core::Resource;
 use tokio_util::task::TaskTracker;
 
 use crate::object::Object;
 use crate::store::Snapshot;
+pub(crate) use resync::Zone;
+
 use listener::{Listener, TURN};
-use resync::ResyncClock;
 
 /// All listeners of one kind.
 ///
@@ -41,7 +44,10 @@ pub struct Fanout<K> {
     next_id: u64,
     /// The first list has been handed out, so the initial objects of all listeners are known.
     synced: bool,
-    resync: ResyncClock,
+    /// What is told again, and when.
+    zones: Vec<Zone>,
+    /// The time between resyncs is counted.
+    counting: bool,
 }
 
 impl<K: Resource + Send + Sync + 'static> Fanout<K> {
@@ -52,42 +58,73 @@ impl<K: Resource + Send + Sync + 'static> Fanout<K> {
 
     /// Nobody listens yet; the tasks of handlers are tracked here.
     pub fn with_tasks(tasks: TaskTracker) -> Self {
-        Self { listeners: Vec::new(), tasks, next_id: 0, synced: false, resync: ResyncClock::default() }
+        let zones = vec![Zone::default()];
+        Self { listeners: Vec::new(), tasks, next_id: 0, synced: false, zones, counting: false }
     }
 
     /// Tells listeners everything again, every so often; zero for never. Listeners may ask for other periods. To be
     /// set before listeners are added.
     #[must_use]
     pub fn resync(mut self, period: Duration) -> Self {
-        self.resync = ResyncClock::new(period);
+        self.zones = vec![Zone::everything(period)];
         self
+    }
+
+    /// Tells listeners the objects of each zone again at its own period, from now on.
+    pub(crate) fn resync_zones(&mut self, zones: Vec<Zone>, now: Instant) {
+        let mut before = std::mem::replace(&mut self.zones, zones);
+        let mut kept = Vec::with_capacity(self.zones.len());
+        for zone in &mut self.zones {
+            let same = before.iter().position(|known| known.is_like(zone));
+            kept.push(same);
+            if let Some(at) = same {
+                zone.clock = std::mem::take(&mut before[at].clock);
+            }
+        }
+        for listener in &self.listeners {
+            listener.join_again(&mut self.zones, &kept);
+        }
+        for (zone, known) in self.zones.iter_mut().zip(kept) {
+            if self.counting && known.is_none() {
+                zone.clock.start(now);
+            }
+        }
     }
 
     /// Starts to count the time between resyncs.
     pub fn start_resync(&mut self, now: Instant) {
-        self.resync.start(now);
+        self.counting = true;
+        self.zones.iter_mut().for_each(|zone| zone.clock.start(now));
     }
 
     /// When to call [`note_due`](Self::note_due) next; none for never.
     pub fn next_resync(&self) -> Option<Instant> {
-        self.resync.next_check()
+        self.zones.iter().filter_map(|zone| zone.clock.next_check()).min()
     }
 
     /// Finds out which listeners are due; false if nobody is. They are told when [`tell_again`](Self::tell_again) is
     /// called.
     pub fn note_due(&mut self, now: Instant) -> bool {
-        let started = self.resync.last_check();
-        let due = self.listeners.iter().filter(|listener| listener.note_due(now, started)).count();
-        self.resync.checked(now);
-        due > 0
+        let mut any = false;
+        for (at, zone) in self.zones.iter_mut().enumerate().filter(|(_, zone)| zone.clock.is_due(now)) {
+            let started = zone.clock.last_check();
+            for listener in &self.listeners {
+                any |= listener.note_due(at, now, started);
+            }
+            zone.clock.checked(now);
+        }
+        any
     }
 
     /// Tells everything that is there to the listeners that were due.
     pub fn tell_again(&mut self, now: Instant, there: &Snapshot<K>) {
-        for listener in self.listeners.iter().filter(|listener| listener.take_due()) {
-            let again =
-                there.iter().map(|object| Event::Updated { old: object.clone(), new: object, resync: true });
-            listener.push(&runs(again), now);
+        for (at, zone) in self.zones.iter().enumerate() {
+            for listener in self.listeners.iter().filter(|listener| listener.take_due(at)) {
+                let again = there.iter().filter(|object| zone.covers(object.namespace()));
+                let again =
+                    again.map(|object| Event::Updated { old: object.clone(), new: object, resync: true });
+                listener.push(&runs(again), now);
+            }
         }
     }
 
@@ -102,12 +139,12 @@ impl<K: Resource + Send + Sync + 'static> Fanout<K> {
         let blocking = options.is_blocking();
         let listener = self.add(options, there);
         let told = Arc::clone(&listener);
-        if blocking {
-            let runtime = tokio::runtime::Handle::current();
-            self.tasks.spawn_blocking(move || runtime.block_on(listener::run_alone(told, handler)));
+        let run = if blocking {
+            listener::run_alone(told, handler).boxed()
         } else {
-            self.tasks.spawn(listener::run_beside_others(told, handler, self.tasks.clone()));
-        }
+            listener::run_beside_others(told, handler, self.tasks.clone()).boxed()
+        };
+        spawn(&self.tasks, blocking, run);
         Registration::new(listener)
     }
 
@@ -148,8 +185,7 @@ impl<K: Resource + Send + Sync + 'static> Fanout<K> {
         there: impl IntoIterator<Item = Object<K>>,
     ) -> Arc<Listener<K>> {
         self.next_id += 1;
-        let due = self.resync.join(options.resync_period());
-        let listener = Arc::new(Listener::new(self.next_id, options, due));
+        let listener = Arc::new(Listener::new(self.next_id, options, &mut self.zones));
         let now = tokio::time::Instant::now().into_std();
         listener.push(&runs(there.into_iter().map(|object| Event::Added { object, initial: true })), now);
         if self.synced {
@@ -173,6 +209,16 @@ fn runs<K>(events: impl IntoIterator<Item = Event<K>>) -> Vec<Arc<[Event<K>]>> {
         runs.push(events.by_ref().take(TURN).collect());
     }
     runs
+}
+
+/// Runs a handler. It is boxed, so that what runs tasks is not compiled anew for each.
+fn spawn(tasks: &TaskTracker, blocking: bool, run: BoxFuture<'static, ()>) {
+    if blocking {
+        let runtime = tokio::runtime::Handle::current();
+        tasks.spawn_blocking(move || runtime.block_on(run));
+    } else {
+        tasks.spawn(run);
+    }
 }
 
 impl<K> Fanout<K> {

@@ -4,8 +4,12 @@
 //! check: every so often it looks which listeners are due. The check is as short as the shortest period asked for
 //! before the start; after the start it stays, and shorter periods are as long as the check. One thing is better:
 //! a listener that joins between two checks counts from the last one, so that its first resync is not late.
+//!
+//! Where some objects are told again more often than others, as those of some namespace, they have a clock of their own.
 
 use std::time::{Duration, Instant};
+
+use crate::source::Scope;
 
 /// No listener is told everything more often.
 const MIN_PERIOD: Duration = Duration::from_secs(1);
@@ -27,6 +31,42 @@ pub(crate) struct Due {
     period: Duration,
     /// None before the start.
     next: Option<Instant>,
+}
+
+/// Some objects, by namespace, and when they are told again.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Zone {
+    /// None for all.
+    scopes: Option<Vec<Scope>>,
+    pub(crate) clock: ResyncClock,
+}
+
+impl Zone {
+    /// All objects.
+    pub(crate) fn everything(period: Duration) -> Self {
+        Self { scopes: None, clock: ResyncClock::new(period) }
+    }
+
+    pub(crate) fn covers(&self, namespace: &str) -> bool {
+        self.scopes.as_ref().is_none_or(|scopes| scopes.iter().any(|scope| scope.covers(namespace)))
+    }
+
+    /// What is told again at which period: the objects of these scopes, which do not overlap.
+    pub(crate) fn split(scopes: impl IntoIterator<Item = (Scope, Duration)>) -> Vec<Self> {
+        let mut zones: Vec<Self> = Vec::new();
+        for (scope, period) in scopes {
+            match zones.iter_mut().find(|zone| zone.clock.period == period) {
+                Some(zone) => zone.scopes.get_or_insert_default().push(scope),
+                None => zones.push(Self { scopes: Some(vec![scope]), clock: ResyncClock::new(period) }),
+            }
+        }
+        zones
+    }
+
+    /// They have the same period, so that a clock of one goes on for the other.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        self.clock.period == other.clock.period
+    }
 }
 
 impl ResyncClock {
@@ -64,6 +104,11 @@ impl ResyncClock {
             return period;
         }
         self.check
+    }
+
+    /// The time to look has come.
+    pub(crate) fn is_due(&self, now: Instant) -> bool {
+        self.next_check().is_some_and(|next| next <= now)
     }
 
     /// When the clock last checked, or started.

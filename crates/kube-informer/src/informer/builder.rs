@@ -2,23 +2,25 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use kube_core::Resource;
 use parking_lot::Mutex;
 use tokio::sync::watch;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::process::{Stage, Traffic};
 use super::sources::{Sources, disjoint};
 use super::{InformerError, InformerStatus, Shared, SharedInformer};
-use crate::fanout::Fanout;
+use crate::fanout::{Fanout, Zone};
 use crate::metrics::{self, Metrics, Observed};
 use crate::object::Residency;
 use crate::queue::{DEFAULT_CAPACITY, MAX_CAPACITY};
-use crate::reflector::{Config, any_seed};
+use crate::random::any_seed;
+use crate::reflector::Config;
 use crate::source::{ListWatch, Make, Scope, SourceError, Transform};
 use crate::store::Store;
 
@@ -31,7 +33,7 @@ pub struct InformerBuilder<K> {
     name: Option<String>,
     /// One, or one for each namespace.
     sources: Vec<Arc<dyn ListWatch<K>>>,
-    resync: Duration,
+    resync: Vec<Zone>,
     metrics: Option<Metrics>,
     settings: Settings<K>,
 }
@@ -73,7 +75,7 @@ impl<K: Resource + Send + Sync + 'static> InformerBuilder<K> {
             make: None,
             on_error: None,
         };
-        Self { name: None, sources, resync: Duration::ZERO, metrics: None, settings }
+        Self { name: None, sources, resync: vec![Zone::default()], metrics: None, settings }
     }
 
     /// A name, for logs and metrics; that of the resource by default.
@@ -84,7 +86,13 @@ impl<K: Resource + Send + Sync + 'static> InformerBuilder<K> {
 
     /// Tells listeners everything again, every so often; never by default. Listeners may ask for other periods.
     pub fn resync(mut self, period: Duration) -> Self {
-        self.resync = period;
+        self.resync = vec![Zone::everything(period)];
+        self
+    }
+
+    /// Tells listeners the objects of each zone again at its own period.
+    pub(crate) fn resync_zones(mut self, zones: Vec<Zone>) -> Self {
+        self.resync = zones;
         self
     }
 
@@ -150,7 +158,8 @@ impl<K: Resource + Send + Sync + 'static> InformerBuilder<K> {
         let first = self.sources.first().map(ListWatch::scope).unwrap_or_default();
         let sources = Sources::new(self.settings, self.sources);
         let scopes: Vec<(u64, Scope)> = sources.scopes().collect();
-        let fanout = Fanout::with_tasks(tasks.clone()).resync(self.resync);
+        let mut fanout = Fanout::with_tasks(tasks.clone());
+        fanout.resync_zones(self.resync, Instant::now().into_std());
         let mut status = InformerStatus::default();
         status.cover(&scopes, 0);
         let mut stage = Stage::new(fanout);
@@ -160,10 +169,12 @@ impl<K: Resource + Send + Sync + 'static> InformerBuilder<K> {
             scope: Scope { namespace: None, except: BTreeSet::new(), ..first },
             store: Store::new(),
             stage: Mutex::new(stage),
+            resync_changed: Arc::default(),
             status: watch::Sender::new(status),
             traffic: Mutex::new(Traffic::default()),
             sources: Mutex::new(Some(sources)),
             tasks,
+            runtime: OnceLock::new(),
             stop: CancellationToken::new(),
             latency: self.metrics.as_ref().map(|_| metrics::latency()),
         };

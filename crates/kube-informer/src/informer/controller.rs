@@ -16,7 +16,8 @@ use super::step::{List, Step, StepKind, steps};
 use crate::fanout::{Event, Handle};
 use crate::object::Residency;
 use crate::queue::{Consumer, DEFAULT_CAPACITY, Delta, Producer, queue};
-use crate::reflector::{Config, Note, Reflector, any_seed};
+use crate::random::any_seed;
+use crate::reflector::{Config, Note, Reflector};
 use crate::source::{ListWatch, Scope, SourceError, Transform};
 use crate::store::Store;
 

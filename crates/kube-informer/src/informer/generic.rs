@@ -8,10 +8,13 @@ use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt};
 use kube_core::Resource;
+use serde::de::DeserializeOwned;
+use tokio::sync::watch;
 
-use super::{InformerError, InformerStatus, SharedInformer};
+use super::{InformerError, InformerStatus, SharedInformer, UnnamedInformer};
 use crate::fanout::{AnyEvent, AnyRegistration, Event, ListenerOptions};
 use crate::lister::{GenericLister, Lister};
+use crate::source::Scope;
 
 /// An informer of a type that is not known here: what a [`SharedInformer`] is to its users who know the type. Clones
 /// are the same informer.
@@ -121,8 +124,22 @@ impl GenericInformer {
     }
 
     /// The informer with its type; none if it has another one.
-    pub fn downcast<K: Resource + Send + Sync + 'static>(&self) -> Option<SharedInformer<K>> {
-        self.0.as_any().downcast_ref::<SharedInformer<K>>().cloned()
+    ///
+    /// One whose type nobody had named when it was made has every type of its resource: that informer has a copy of its own,
+    /// of handles to the same objects, and no watch. What stops this one, stops it too.
+    pub fn downcast<K>(&self) -> Option<SharedInformer<K>>
+    where
+        K: Resource + DeserializeOwned + Send + Sync + 'static,
+    {
+        if let Some(informer) = self.0.as_any().downcast_ref::<SharedInformer<K>>() {
+            return Some(informer.clone());
+        }
+        let unnamed = self.0.as_any().downcast_ref::<UnnamedInformer>()?;
+        unnamed.suits::<K>().then(|| unnamed.view())
+    }
+
+    pub(crate) fn of(informer: Arc<dyn Inform>) -> Self {
+        Self(informer)
     }
 }
 
@@ -139,7 +156,7 @@ impl fmt::Debug for GenericInformer {
 }
 
 /// What is known of an informer of any type.
-trait Inform: Send + Sync {
+pub(crate) trait Inform: Send + Sync {
     fn as_any(&self) -> &dyn Any;
     fn name(&self) -> &str;
     fn resource(&self) -> String;
@@ -154,9 +171,18 @@ trait Inform: Send + Sync {
     fn has_synced(&self) -> bool;
     fn synced(&self) -> BoxFuture<'_, bool>;
     fn status(&self) -> InformerStatus;
+    fn watch_status(&self) -> watch::Receiver<InformerStatus>;
     fn is_stopped(&self) -> bool;
     fn stop(&self);
     fn shutdown(&self) -> BoxFuture<'_, ()>;
+    /// It has been stopped, and no task of it runs any more.
+    fn has_ended(&self) -> bool;
+    /// Its resource, in all namespaces.
+    fn scope(&self) -> &Scope;
+    /// The informers of types that live on this one.
+    fn views(&self) -> Vec<Arc<dyn Inform>> {
+        Vec::new()
+    }
 }
 
 impl<K: Resource + Send + Sync + 'static> Inform for SharedInformer<K> {
@@ -173,7 +199,7 @@ impl<K: Resource + Send + Sync + 'static> Inform for SharedInformer<K> {
     }
 
     fn lister(&self) -> GenericLister {
-        Lister::named(self.store().clone(), &self.shared.scope).into()
+        Lister::named(self.store().clone(), SharedInformer::scope(self)).into()
     }
 
     fn add_event_handler(
@@ -215,5 +241,17 @@ impl<K: Resource + Send + Sync + 'static> Inform for SharedInformer<K> {
 
     fn shutdown(&self) -> BoxFuture<'_, ()> {
         SharedInformer::shutdown(self).boxed()
+    }
+
+    fn watch_status(&self) -> watch::Receiver<InformerStatus> {
+        SharedInformer::watch_status(self)
+    }
+
+    fn has_ended(&self) -> bool {
+        SharedInformer::has_ended(self)
+    }
+
+    fn scope(&self) -> &Scope {
+        SharedInformer::scope(self)
     }
 }

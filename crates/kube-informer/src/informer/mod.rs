@@ -7,26 +7,31 @@ mod process;
 mod sources;
 mod status;
 mod step;
+mod unnamed;
+mod view;
 
 pub use builder::InformerBuilder;
 pub use controller::Controller;
 pub use generic::GenericInformer;
+pub(crate) use generic::Inform;
 pub use status::{InformerStatus, Phase, ScopeStatus, Trouble};
+pub(crate) use unnamed::UnnamedInformer;
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use kube_core::Resource;
 use parking_lot::Mutex;
 use prometheus_client::metrics::histogram::Histogram;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::fanout::{Handle, ListenerOptions, Registration, Subscription};
+use crate::fanout::{Handle, ListenerOptions, Registration, Subscription, Zone};
 use crate::metrics::{Observation, Observed};
 use crate::source::{ListWatch, Scope, SourceError};
-use crate::store::{Index, IndexError, IndexValues, Store, Write};
+use crate::store::{Index, IndexError, IndexValues, Snapshot, Store, Version, Write};
 use process::{Stage, Traffic};
 use sources::Sources;
 
@@ -68,11 +73,15 @@ struct Shared<K> {
     /// Held while a change goes to the store and to the listeners, and while a listener is added: so that it hears
     /// of each change either as something that is there or as something that follows.
     stage: Mutex<Stage<K>>,
+    /// The next time when listeners are told everything again may be another one.
+    resync_changed: Arc<Notify>,
     status: watch::Sender<InformerStatus>,
     traffic: Mutex<Traffic<K>>,
     /// None when it has been stopped.
     sources: Mutex<Option<Sources<K>>>,
     tasks: TaskTracker,
+    /// Where the tasks run; none before the start.
+    runtime: OnceLock<tokio::runtime::Handle>,
     stop: CancellationToken,
     /// Only if somebody looks at it.
     latency: Option<Histogram>,
@@ -88,12 +97,18 @@ pub enum InformerError {
         /// The informer's name.
         name: String,
     },
-    /// A handler needs a task.
-    #[error("a handler can only be added inside a tokio runtime; call it there, or enter one first")]
+    /// Handlers and kinds need tasks.
+    #[error("there is no tokio runtime here; call it inside one, or enter one first")]
     NoRuntime,
     /// There is nothing to follow.
     #[error("there is no namespace to follow; name at least one, or follow all")]
     NoSource,
+    /// There can be no such namespace.
+    #[error("{namespace:?} cannot be the name of a namespace")]
+    BadNamespace {
+        /// What was named.
+        namespace: String,
+    },
     /// The same objects would come twice.
     #[error("the namespace {namespace:?} is named twice; name each once")]
     SameNamespace {
@@ -216,6 +231,14 @@ impl<K: Resource + Send + Sync + 'static> SharedInformer<K> {
         }
     }
 
+    /// Tells listeners the objects of each zone again at its own period, from now on.
+    pub(crate) fn resync_zones(&self, zones: Vec<Zone>) {
+        let now = tokio::time::Instant::now().into_std();
+        self.shared.stage.lock().fanout.resync_zones(zones, now);
+        self.shared.resync_changed.notify_one();
+        process::keep_telling(&self.shared);
+    }
+
     fn change_sources(&self, new: Vec<Arc<dyn ListWatch<K>>>, anew: bool) -> Result<(), InformerError> {
         match &mut *self.shared.sources.lock() {
             Some(sources) if !self.is_stopped() => sources.change(&self.shared, new, anew),
@@ -253,6 +276,25 @@ impl<K: Resource + Send + Sync + 'static> SharedInformer<K> {
         let mut stage = self.open_stage()?;
         let there = self.shared.store.list();
         Ok(stage.fanout.subscribe(options, there))
+    }
+
+    /// What is there, and the changes from then on.
+    fn changes_from_now(&self) -> Result<(Arc<Snapshot<K>>, Subscription<K>), InformerError> {
+        let mut stage = self.open_stage()?;
+        let options = ListenerOptions::new().name("view").resync(Duration::ZERO);
+        Ok((self.shared.store.snapshot(), stage.fanout.subscribe(options, [])))
+    }
+
+    /// The version of the copy, if a listener has taken everything that led up to it.
+    fn version_told(&self, listener: &Subscription<K>) -> Option<Version> {
+        // What is in the store and not yet told is so under this lock.
+        let _stage = self.shared.stage.lock();
+        self.shared.store.resource_version().filter(|_| listener.status().pending == 0)
+    }
+
+    /// Its resource, in all namespaces.
+    pub(crate) fn scope(&self) -> &Scope {
+        &self.shared.scope
     }
 
     /// Adds an index to the store, at any time before the informer is stopped. See [`Store::add_index`]. The function must
@@ -308,6 +350,19 @@ impl<K: Resource + Send + Sync + 'static> SharedInformer<K> {
     /// The informer has been told to stop.
     pub fn is_stopped(&self) -> bool {
         self.shared.stop.is_cancelled()
+    }
+
+    /// Is cancelled when the informer is told to stop.
+    pub(crate) fn ends(&self) -> CancellationToken {
+        self.shared.stop.clone()
+    }
+
+    /// Starts if another informer has been started, where that was.
+    fn start_like<O>(&self, other: &SharedInformer<O>) {
+        if let Some(runtime) = other.shared.runtime.get() {
+            let _entered = runtime.enter();
+            self.start();
+        }
     }
 
     /// Stops the informer. Handlers finish the call they are in, and no other follows.

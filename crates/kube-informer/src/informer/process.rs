@@ -4,7 +4,9 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Weak};
 
 use futures::FutureExt;
+use futures::future::BoxFuture;
 use kube_core::Resource;
+use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -23,12 +25,22 @@ use crate::store::{Store, Write};
 /// How many changes go to the store in one step.
 pub(super) const BATCH: usize = 1_000;
 
-/// An informer begins to follow.
+/// An informer begins to follow, on the runtime that this is called on.
 pub(super) fn started<K: Resource + Send + Sync + 'static>(shared: &Arc<Shared<K>>) {
+    shared.runtime.get_or_init(tokio::runtime::Handle::current);
     shared.stage.lock().fanout.start_resync(Instant::now().into_std());
     shared.status.send_modify(|status| status.phase = Phase::Running);
-    if shared.stage.lock().fanout.next_resync().is_some() {
-        spawn(shared, shared.stop.clone(), resync(Arc::downgrade(shared)));
+    keep_telling(shared);
+}
+
+/// Sees to it that listeners are told everything again when it is time.
+pub(super) fn keep_telling<K: Resource + Send + Sync + 'static>(shared: &Arc<Shared<K>>) {
+    let mut stage = shared.stage.lock();
+    if !stage.resyncing && !shared.stop.is_cancelled() && stage.fanout.next_resync().is_some() {
+        stage.resyncing = true;
+        drop(stage);
+        let task = resync(Arc::downgrade(shared), Arc::clone(&shared.resync_changed));
+        spawn(shared, shared.stop.clone(), task.boxed());
     }
 }
 
@@ -49,9 +61,9 @@ pub(super) fn run<K: Resource + Send + Sync + 'static>(
     let reflector = Reflector::new(Arc::clone(&followed.source), settings.config.clone(), seed)
         .want(want)
         .on_note(note(shared, followed.id, settings.on_error.clone()));
-    spawn(shared, followed.stop.clone(), reflector.run(producer, followed.stop.clone()));
+    spawn(shared, followed.stop.clone(), reflector.run(producer, followed.stop.clone()).boxed());
     let processor = Processor { shared: Arc::downgrade(shared), source: followed.id, consumer };
-    spawn(shared, followed.stop.clone(), processor.run());
+    spawn(shared, followed.stop.clone(), processor.run().boxed());
 }
 
 /// How objects are wanted: what is in the store already is not decoded again.
@@ -67,15 +79,16 @@ pub(super) fn want<K: Resource + Send + Sync + 'static>(
     }
 }
 
-/// Runs a task of the informer, until the informer is stopped, or what the task is for is gone. Tasks hold the informer weakly: one that nobody else
-/// holds any more is dropped, and that stops them.
-fn spawn<K, F>(shared: &Arc<Shared<K>>, gone: CancellationToken, task: F)
-where
-    K: Resource + Send + Sync + 'static,
-    F: Future<Output = ()> + Send + 'static,
-{
+/// Runs a task of the informer, until the informer is stopped, or what the task is for is gone. Tasks hold the informer
+/// weakly: one that nobody else holds any more is dropped, and that stops them. They are boxed, so that what runs tasks is
+/// not compiled anew for each of each type.
+fn spawn<K: Resource + Send + Sync + 'static>(
+    shared: &Arc<Shared<K>>,
+    gone: CancellationToken,
+    task: BoxFuture<'static, ()>,
+) {
     let (stop, weak) = (shared.stop.clone(), Arc::downgrade(shared));
-    shared.tasks.spawn(async move {
+    let task = async move {
         let outcome = tokio::select! {
             biased;
             () = stop.cancelled() => Ok(()),
@@ -92,7 +105,12 @@ where
         if shared.stop.is_cancelled() {
             ended(&shared);
         }
-    });
+    };
+    match shared.runtime.get() {
+        // What is changed later may be changed from anywhere.
+        Some(runtime) => shared.tasks.spawn_on(task.boxed(), runtime),
+        None => shared.tasks.spawn(task.boxed()),
+    };
 }
 
 /// Closes the listeners of an informer that has been stopped.
@@ -124,27 +142,37 @@ fn note<K: Resource + Send + Sync + 'static>(
     }
 }
 
-/// Tells listeners everything again, when it is time.
-async fn resync<K: Resource + Send + Sync + 'static>(shared: Weak<Shared<K>>) {
-    let next = || shared.upgrade().and_then(|shared| shared.stage.lock().fanout.next_resync());
-    while let Some(time) = next() {
-        tokio::time::sleep_until(time.into()).await;
-        let Some(shared) = shared.upgrade() else { return };
-        if !shared.stage.lock().fanout.note_due(Instant::now().into_std()) {
-            continue;
-        }
+/// Tells listeners everything again, when it is time; ends if that will never be.
+async fn resync<K: Resource + Send + Sync + 'static>(shared: Weak<Shared<K>>, changed: Arc<Notify>) {
+    let turn = || {
+        let shared = shared.upgrade()?;
+        let mut stage = shared.stage.lock();
+        let due = stage.fanout.note_due(Instant::now().into_std());
+        let next = stage.fanout.next_resync();
+        stage.resyncing = next.is_some();
         // In order with what the source says; where there are several, they have no order among them.
-        let queue = shared.traffic.lock().any_queue();
-        let queued = match queue {
-            Some(queue) => queue.push(Delta::Resync).await,
-            None => Err(Closed),
-        };
-        if queued.is_err() {
-            tell_again(&shared);
+        Some((due.then(|| shared.traffic.lock().any_queue()), next))
+    };
+    while let Some((due, next)) = turn() {
+        if let Some(queue) = due {
+            let queued = match queue {
+                Some(queue) => queue.push(Delta::Resync).await,
+                None => Err(Closed),
+            };
+            if let (Err(Closed), Some(shared)) = (queued, shared.upgrade()) {
+                tell_again(&shared);
+            }
+        }
+        let Some(next) = next else { return };
+        tokio::select! {
+            biased;
+            () = tokio::time::sleep_until(next.into()) => {}
+            () = changed.notified() => {}
         }
     }
 }
 
+/// Tells listeners that are due everything again.
 fn tell_again<K: Resource + Send + Sync + 'static>(shared: &Shared<K>) {
     let mut stage = shared.stage.lock();
     stage.fanout.tell_again(Instant::now().into_std(), &shared.store.snapshot());
@@ -194,6 +222,8 @@ pub(super) struct Stage<K> {
     scopes: Vec<Reached>,
     /// Everything has been listed once.
     complete: bool,
+    /// There is a task that tells everything again.
+    resyncing: bool,
 }
 
 /// How far one scope has come.
@@ -209,7 +239,7 @@ struct Reached {
 
 impl<K: Resource + Send + Sync + 'static> Stage<K> {
     pub(super) fn new(fanout: Fanout<K>) -> Self {
-        Self { fanout, scopes: Vec::new(), complete: false }
+        Self { fanout, scopes: Vec::new(), complete: false, resyncing: false }
     }
 
     /// Has these scopes from now on; what is known of those that stay is kept.

@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::builder::Settings;
 use super::{InformerError, Shared, process};
-use crate::source::{ListWatch, Scope};
+use crate::source::{ListWatch, Scope, is_segment};
 use crate::store::Write;
 
 /// The sources of an informer that has not been stopped.
@@ -97,8 +97,12 @@ impl<K: Resource + Send + Sync + 'static> Sources<K> {
     }
 }
 
-/// No two scopes cover the same objects.
+/// The scopes make sense, and no two cover the same objects.
 pub(super) fn disjoint(scopes: &[Scope]) -> Result<(), InformerError> {
+    let mut named = scopes.iter().filter_map(|scope| scope.namespace.as_ref());
+    if let Some(namespace) = named.find(|namespace| !is_segment(namespace)) {
+        return Err(InformerError::BadNamespace { namespace: namespace.clone() });
+    }
     for (at, one) in scopes.iter().enumerate() {
         let Some(other) = scopes[..at].iter().find(|other| other.overlaps(one)) else { continue };
         return Err(match (&one.namespace, &other.namespace) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use kube_core::{Resource, Selector};
 
 use super::{Lister, NotFound};
-use crate::object::{AnyObject, Object};
+use crate::object::{AnyObject, Lenses, Object, Raw, Unnamed};
 
 /// Reads objects of a type that is not known here: what a [`Lister`] is to its users who know the type.
 ///
@@ -55,6 +55,13 @@ impl<K: Resource + Send + Sync + 'static> From<Lister<K>> for GenericLister {
     }
 }
 
+impl GenericLister {
+    /// Reads objects whose type nobody has named.
+    pub(crate) fn unnamed(lister: Lister<Raw>, lenses: &Arc<Lenses>) -> Self {
+        Self(Arc::new((lister, Arc::clone(lenses))))
+    }
+}
+
 trait List: Send + Sync {
     fn resource(&self) -> String;
     fn list(&self, namespace: Option<&str>, selector: &Selector) -> Vec<AnyObject>;
@@ -67,15 +74,26 @@ impl<K: Resource + Send + Sync + 'static> List for Lister<K> {
     }
 
     fn list(&self, namespace: Option<&str>, selector: &Selector) -> Vec<AnyObject> {
-        let objects = match namespace {
-            Some(namespace) => self.namespaced(namespace).list(selector),
-            None => Lister::list(self, selector),
-        };
-        objects.into_iter().map(Object::erase).collect()
+        self.within(namespace, selector).into_iter().map(Object::erase).collect()
     }
 
     fn get(&self, namespace: &str, name: &str) -> Result<AnyObject, NotFound> {
         Ok(self.find(namespace, name)?.erase())
+    }
+}
+
+impl List for (Lister<Raw>, Arc<Lenses>) {
+    fn resource(&self) -> String {
+        self.0.resource()
+    }
+
+    fn list(&self, namespace: Option<&str>, selector: &Selector) -> Vec<AnyObject> {
+        let objects = self.0.within(namespace, selector).into_iter();
+        objects.map(|object| Unnamed::erase(object, &self.1)).collect()
+    }
+
+    fn get(&self, namespace: &str, name: &str) -> Result<AnyObject, NotFound> {
+        Ok(Unnamed::erase(self.0.find(namespace, name)?, &self.1))
     }
 }
 

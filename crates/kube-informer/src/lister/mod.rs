@@ -96,6 +96,11 @@ impl<K: Resource> Lister<K> {
         NamespacedLister { lister: self, namespace }
     }
 
+    /// All objects with these labels, or those of one namespace.
+    fn within(&self, namespace: Option<&str>, selector: &Selector) -> Vec<Object<K>> {
+        Selected::new(self.store.snapshot(), namespace, selector).to_vec()
+    }
+
     fn find(&self, namespace: &str, name: &str) -> Result<Object<K>, NotFound> {
         self.store.get(namespace, name).ok_or_else(|| NotFound {
             group: self.group.clone(),

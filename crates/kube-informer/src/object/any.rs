@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube_core::Resource;
+use serde::de::DeserializeOwned;
 
-use super::{Labels, Object};
+use super::{Labels, Lenses, Object, Raw};
 
 /// A stored object of a type that is not known here: clones in no time, and cannot be changed.
 #[derive(Clone)]
@@ -42,8 +43,59 @@ impl AnyObject {
     }
 
     /// The object with its type; none if it has another one.
-    pub fn downcast<K: Resource + Send + Sync + 'static>(&self) -> Option<Object<K>> {
-        self.0.as_any().downcast_ref::<Object<K>>().cloned()
+    ///
+    /// An object whose type nobody has named when it came (see
+    /// [`SharedInformerFactory::for_resource`](crate::SharedInformerFactory::for_resource)) has every type of its
+    /// resource, and those that are for all: [`DynamicObject`](kube_core::DynamicObject) and
+    /// [`PartialObjectMeta`](kube_core::PartialObjectMeta). It is decoded here, once for all who hold it; none if it does
+    /// not fit.
+    pub fn downcast<K>(&self) -> Option<Object<K>>
+    where
+        K: Resource + DeserializeOwned + Send + Sync + 'static,
+    {
+        if let Some(object) = self.0.as_any().downcast_ref::<Object<K>>() {
+            return Some(object.clone());
+        }
+        let unnamed = self.0.as_any().downcast_ref::<Unnamed>()?;
+        if !unnamed.lenses.suits::<K>() {
+            return None;
+        }
+        unnamed.object.seen_as(&unnamed.lenses.of()).ok()
+    }
+}
+
+/// An object whose type nobody has named.
+pub(crate) struct Unnamed {
+    object: Object<Raw>,
+    lenses: Arc<Lenses>,
+}
+
+impl Unnamed {
+    /// The same handle, which can be seen as whatever its kind can.
+    pub(crate) fn erase(object: Object<Raw>, lenses: &Arc<Lenses>) -> AnyObject {
+        AnyObject(Arc::new(Self { object, lenses: Arc::clone(lenses) }))
+    }
+}
+
+impl Erased for Unnamed {
+    fn key(&self) -> &str {
+        self.object.key()
+    }
+
+    fn resource_version(&self) -> &str {
+        self.object.resource_version()
+    }
+
+    fn labels(&self) -> Labels<'_> {
+        self.object.labels()
+    }
+
+    fn metadata(&self) -> &ObjectMeta {
+        self.object.meta()
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
     }
 }
 

@@ -1,9 +1,9 @@
 //! How long to wait after a failure.
 
-use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
 
 use super::Config;
+use crate::random::Random;
 
 /// Waits that double, with a random part, and start anew after a time without failures.
 #[derive(Clone, Debug)]
@@ -13,12 +13,7 @@ pub struct Backoff {
     reset: Duration,
     next: Duration,
     last_failure: Option<Instant>,
-    random: u64,
-}
-
-/// A seed that is another each time.
-pub(crate) fn any_seed() -> u64 {
-    RandomState::new().hash_one(0)
+    random: Random,
 }
 
 impl Backoff {
@@ -30,7 +25,7 @@ impl Backoff {
             reset: config.backoff_reset,
             next: config.backoff_initial,
             last_failure: None,
-            random: seed,
+            random: Random::new(seed),
         }
     }
 
@@ -47,11 +42,6 @@ impl Backoff {
 
     /// A random number in [0, 1).
     pub(super) fn fraction(&mut self) -> f64 {
-        // SplitMix64; 53 bits are what an f64 holds exactly.
-        self.random = self.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.random;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+        self.random.fraction()
     }
 }

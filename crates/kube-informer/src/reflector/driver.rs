@@ -189,6 +189,7 @@ where
                 ListPart::Item(object) => collected.put(object),
                 ListPart::Undecodable(error) => collected.quarantine("ADDED", error),
                 ListPart::Bytes(bytes) => self.note(Note::Heard { bytes }),
+                ListPart::Trouble { error, passing } => self.failed(&error, passing),
                 ListPart::End(meta) => return Ok(meta),
             }
         }
@@ -265,6 +266,7 @@ where
                     self.machine.heard(now());
                     self.note(Note::Heard { bytes });
                 }
+                Some(Ok(WatchPart::Trouble { error, passing })) => self.failed(&error, passing),
                 Some(Ok(WatchPart::Event(event))) => {
                     if let Some(end) = self.take(event, collected, queue).await? {
                         return Ok(end);

@@ -25,7 +25,6 @@ mod machine;
 mod tests;
 
 pub use backoff::Backoff;
-pub(crate) use backoff::any_seed;
 pub use config::Config;
 pub use driver::{Note, Reflector};
 pub(crate) use failure::MAX_RETRY_AFTER;

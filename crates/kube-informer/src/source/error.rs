@@ -85,6 +85,12 @@ impl SourceError {
         Self { failure: Failure::Other, code: 404, reason: "NotFound".to_owned(), message, garbled: false }
     }
 
+    /// There can be no namespace of that name.
+    pub(crate) fn bad_namespace(namespace: &str) -> Self {
+        let message = format!("{namespace:?} cannot be the name of a namespace");
+        Self { failure: Failure::Other, code: 404, reason: "NotFound".to_owned(), message, garbled: false }
+    }
+
     /// What arrived makes no sense.
     pub(crate) fn garbled(why: impl std::fmt::Display) -> Self {
         Self { garbled: true, ..Self::trouble(format!("the server's answer makes no sense: {why}")) }

@@ -17,7 +17,7 @@ use kube_wire::{DecodeOptions, Encoding, Limits};
 use serde::de::DeserializeOwned;
 
 use super::stream::{Reading, list_stream, watch_stream};
-use super::{ListStream, ListWatch, Scope, SourceError, Want, WatchStream};
+use super::{ListStream, ListWatch, Scope, SourceError, Want, WatchStream, is_segment};
 use crate::reflector::{ListRequest, WatchRequest};
 
 /// The server does not have the encoding that was asked for.
@@ -288,6 +288,7 @@ impl<K: Resource + 'static> KubeSource<K> {
             Some(namespace) if is_cluster_scoped::<K>() => {
                 Err(SourceError::no_namespaces(&self.scope.resource(), namespace))
             }
+            Some(namespace) if !is_segment(namespace) => Err(SourceError::bad_namespace(namespace)),
             _ => Ok(()),
         }
     }

@@ -4,6 +4,7 @@
 //! [`kube_client::Client`]. Objects are decoded one by one while bytes arrive: a list of any size is never in
 //! memory as text.
 
+mod bytes;
 mod error;
 mod kube;
 mod pager;
@@ -11,6 +12,7 @@ mod pipeline;
 mod stream;
 mod want;
 
+pub(crate) use bytes::{AnyTransform, keep_bytes, transform_as};
 pub use error::SourceError;
 pub(crate) use kube::is_cluster_scoped;
 pub use kube::{KubeSource, Tweak};
@@ -92,6 +94,13 @@ impl Scope {
     }
 }
 
+/// Whether something can be a part of a path. No object and no namespace is called otherwise; and what is called so would
+/// lead elsewhere.
+pub(crate) fn is_segment(name: &str) -> bool {
+    let is_odd = |c: char| c.is_control() || c.is_whitespace() || "/?#%\\".contains(c);
+    !matches!(name, "" | "." | "..") && !name.contains(is_odd)
+}
+
 /// `deployments.apps`, or `pods` in the core group.
 pub(crate) fn resource_name(plural: &str, group: &str) -> String {
     if group.is_empty() { plural.to_owned() } else { format!("{plural}.{group}") }
@@ -118,6 +127,13 @@ pub enum ListPart<K> {
     Undecodable(DecodeError),
     /// So many bytes have arrived: the source is alive, whatever they mean.
     Bytes(usize),
+    /// Something is wrong, and nothing has to be asked again: the source goes on by itself.
+    Trouble {
+        /// What is wrong.
+        error: SourceError,
+        /// The source does something else next, which may do better.
+        passing: bool,
+    },
     /// What the list says about itself; nothing follows.
     End(ListMeta),
 }
@@ -137,4 +153,11 @@ pub enum WatchPart<K> {
     },
     /// So many bytes have arrived: the source is alive, whatever they mean.
     Bytes(usize),
+    /// Something is wrong, and nothing has to be asked again: the source goes on by itself.
+    Trouble {
+        /// What is wrong.
+        error: SourceError,
+        /// The source does something else next, which may do better.
+        passing: bool,
+    },
 }

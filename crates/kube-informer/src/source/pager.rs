@@ -100,7 +100,7 @@ impl<K: Resource + Send + Sync + 'static, S: ListWatch<K>> Pager<K, S> {
             match page.next().await {
                 Some(Ok(ListPart::Item(object))) => return Ok(Some(Listed::Object(object))),
                 Some(Ok(ListPart::Undecodable(error))) => return Ok(Some(Listed::Undecodable(error))),
-                Some(Ok(ListPart::Bytes(_))) => {}
+                Some(Ok(ListPart::Bytes(_) | ListPart::Trouble { .. })) => {}
                 Some(Ok(ListPart::End(meta))) => {
                     self.page = None;
                     if meta.continue_token.is_empty() {

@@ -12,7 +12,7 @@ use crate::hash::hash_key;
 use crate::object::Object;
 
 /// The name of the index of namespaces, which every store has.
-pub(super) const NAMESPACE_INDEX: &str = "namespace";
+pub(crate) const NAMESPACE_INDEX: &str = "namespace";
 
 /// Finds the values by which an object is indexed.
 pub(crate) type IndexFunction<K> = Arc<dyn Fn(&Object<K>) -> Vec<String> + Send + Sync>;

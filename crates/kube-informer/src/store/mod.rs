@@ -17,8 +17,8 @@ mod tests;
 mod tree;
 mod version;
 
-pub(crate) use index::IndexFunction;
 pub use index::{Index, IndexError, IndexValues};
+pub(crate) use index::{IndexFunction, NAMESPACE_INDEX};
 pub use selected::Selected;
 pub use snapshot::Snapshot;
 pub use version::Version;
@@ -35,7 +35,7 @@ use tokio::sync::watch;
 
 use crate::object::Object;
 use crate::source::{Known, Scope};
-use index::{Indexed, NAMESPACE_INDEX};
+use index::Indexed;
 
 /// A copy of all objects of a kind. See the [module](self).
 pub struct Store<K> {

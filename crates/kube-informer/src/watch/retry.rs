@@ -15,7 +15,8 @@ use super::open::Open;
 use super::pace::{MIN_RESTART, Pace};
 use super::{Change, StartError, WatchError};
 use crate::object::Object;
-use crate::reflector::{Config, Failure, WatchRequest, any_seed};
+use crate::random::any_seed;
+use crate::reflector::{Config, Failure, WatchRequest};
 use crate::source::{ListWatch, SourceError, Want, WatchPart};
 
 /// Each change since a version, in order, none twice: a stream that outlives the watches it is made of.

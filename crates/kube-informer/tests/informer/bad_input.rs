@@ -37,11 +37,6 @@ async fn an_unknown_resource_is_refused_with_what_may_have_been_meant() {
             "the factory knows no type for \"example.com/v1 widgets\"; make one known with `FactoryBuilder::kind`, or ask \
              a factory that needs none",
         ),
-        (
-            gvr("", "v1", "secrets"),
-            "the factory knows no type for \"v1 secrets\"; make one known with `FactoryBuilder::kind`, or ask a factory \
-             that needs none",
-        ),
     ] {
         let error = factory.for_resource(&resource).unwrap_err();
         assert!(matches!(error, FactoryError::UnknownResource { .. }), "{error:?}");

@@ -8,6 +8,7 @@ mod support;
 
 mod accessors;
 mod bad_input;
+mod by_resource;
 mod cache;
 mod controller;
 mod crowd;

@@ -228,3 +228,27 @@ async fn a_dropped_cache_leaves_no_task_behind() {
     tokio::time::sleep(Duration::from_secs(60)).await;
     assert_eq!(tokio::runtime::Handle::current().metrics().num_alive_tasks(), before);
 }
+
+#[tokio::test(start_paused = true)]
+async fn informers_end_with_the_last_handle_to_their_cache() {
+    let server = server().await;
+    three(&server);
+    let before = tokio::runtime::Handle::current().metrics().num_alive_tasks();
+    let cache = cache(&server, CacheOptions::new());
+    let kind = cache.kind::<ConfigMap>();
+    let informer = kind.informer().await.unwrap();
+    let mut events = informer.subscribe().unwrap();
+    let handler = informer.add_event_handler(|_: Event<ConfigMap>| {}).unwrap();
+    handler.synced().await;
+    drop(cache);
+    assert!(!informer.is_stopped(), "a kind is a handle to its cache too");
+    drop(kind);
+    assert!(informer.is_stopped() && informer.add_event_handler(|_: Event<ConfigMap>| {}).is_err());
+    handler.ended().await;
+    let ended = async { while futures::StreamExt::next(&mut events).await.is_some() {} };
+    tokio::time::timeout(crate::PATIENCE, ended).await.expect("the stream ends");
+    // It holds the client, which has a task of its own.
+    drop(informer);
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert_eq!(tokio::runtime::Handle::current().metrics().num_alive_tasks(), before);
+}

@@ -1,11 +1,14 @@
 //! Many kinds behind one reader.
 
+mod bad_input;
 mod changing;
 mod client;
+mod extent;
 mod kinds;
 mod options;
 mod reading;
 mod regressions;
+mod resync;
 
 use std::collections::BTreeSet;
 

@@ -1,6 +1,8 @@
 //! What is kept of which kind.
 
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+use std::collections::BTreeSet;
+
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node};
 use kube_core::{DynamicObject, PartialObjectMeta};
 use kube_informer::cache::{Cache, CacheError, CacheOptions, KindOptions, ObjectOptions, Query};
 
@@ -116,6 +118,55 @@ async fn kinds_without_namespaces_are_whole_and_ignore_them() {
         refused.unwrap_err().to_string(),
         "namespaces has no namespaces, so it cannot be kept by namespace; leave its namespaces out"
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn selectors_hold_for_kinds_with_and_without_namespaces() {
+    let server = server().await;
+    six(&server);
+    for (name, app) in [("n1", "web"), ("n2", "db")] {
+        let node =
+            format!("{{apiVersion: v1, kind: Node, metadata: {{name: {name}, labels: {{app: {app}}}}}}}");
+        server.seed(&node).unwrap();
+    }
+    let fields = |selector: &str| ObjectOptions::new().fields(selector);
+    let kind = || KindOptions::new();
+    let whole = CacheOptions::new;
+    // The options, and what is there of nodes and of config maps.
+    let rows: [(CacheOptions, &[&str], &[&str]); 9] = [
+        (whole().objects(labels("app=web")), &["n1"], &["bank/web", "post/web", "shop/web"]),
+        (whole().namespaces(["shop"]).objects(labels("app=web")), &["n1"], &["shop/web"]),
+        (whole().namespace("shop", labels("app=web")), &["n1", "n2"], &["shop/web"]),
+        (whole().namespace("shop", labels("app=web")).objects(labels("app=db")), &["n2"], &["shop/web"]),
+        (
+            whole().namespaces(["shop"]).kind::<Node>(kind().objects(labels("app=db"))),
+            &["n2"],
+            &["shop/db", "shop/web"],
+        ),
+        (whole().objects(fields("metadata.name=web")), &[], &["bank/web", "post/web", "shop/web"]),
+        (
+            whole().namespaces(["bank"]).kind::<Node>(kind().objects(fields("metadata.name=n1"))),
+            &["n1"],
+            &["bank/db", "bank/web"],
+        ),
+        (
+            whole().namespaces(["bank"]).objects(labels("app=web")).kind::<Node>(kind().objects(labels(""))),
+            &["n1", "n2"],
+            &["bank/web"],
+        ),
+        (
+            whole().objects(labels("app=web")).kind::<Node>(kind().objects(fields("metadata.name!=n1"))),
+            &[],
+            &["bank/web", "post/web", "shop/web"],
+        ),
+    ];
+    for (number, (options, nodes, configs)) in rows.into_iter().enumerate() {
+        let cache = cache(&server, options);
+        let wanted = |keys: &[&str]| keys.iter().map(|key| (*key).to_owned()).collect::<BTreeSet<_>>();
+        assert_eq!(all::<Node>(&cache).await.unwrap(), wanted(nodes), "row {number}");
+        assert_eq!(of_config_maps(&cache).await, wanted(configs), "row {number}");
+        cache.shutdown().await;
+    }
 }
 
 #[tokio::test(start_paused = true)]

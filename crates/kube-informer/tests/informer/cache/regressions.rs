@@ -341,7 +341,7 @@ async fn a_write_that_takes_an_object_out_of_the_selector_is_read() {
 }
 
 #[test]
-fn a17_the_options_may_be_made_with_the_cache_at_hand() {
+fn the_options_may_be_made_with_the_cache_at_hand() {
     let (sender, done) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         let runtime = tokio::runtime::Runtime::new().unwrap();
