@@ -62,6 +62,7 @@ mod enqueue;
 mod error;
 mod figures;
 mod func;
+mod managed;
 mod owner;
 pub mod predicate;
 mod reconciler;

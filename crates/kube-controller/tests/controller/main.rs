@@ -5,6 +5,7 @@
 mod building;
 mod ending;
 mod kinds;
+mod managed;
 mod metrics;
 mod plain;
 mod predicates;
