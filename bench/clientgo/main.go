@@ -29,10 +29,10 @@ type settings struct {
 
 func main() {
 	var s settings
-	flag.StringVar(&s.step, "step", "", "decode, repeat, sync, relist, events, latency or reads")
+	flag.StringVar(&s.step, "step", "", "decode, repeat, sync, relist, events, latency, reads or queue")
 	flag.StringVar(&s.url, "url", "", "the replay server")
 	flag.StringVar(&s.kind, "kind", "pods", "pods or widgets")
-	flag.IntVar(&s.count, "count", 0, "how many objects there are, or how often to decode")
+	flag.IntVar(&s.count, "count", 0, "how many objects or keys there are, or how often to decode")
 	flag.IntVar(&s.events, "events", 0, "how many events")
 	flag.IntVar(&s.rate, "rate", 0, "how many a second; 0 for as fast as possible")
 	flag.IntVar(&s.handlers, "handlers", 1, "how many handlers")
@@ -42,7 +42,7 @@ func main() {
 	flag.Parse()
 	steps := map[string]func(settings) error{
 		"decode": decode, "repeat": repeat, "sync": syncOnce, "relist": relist,
-		"events": events, "latency": latency, "reads": reads,
+		"events": events, "latency": latency, "reads": reads, "queue": queue,
 	}
 	run, known := steps[s.step]
 	if !known {

@@ -92,6 +92,17 @@ func alone(way read) float64 {
 	return best
 }
 
+// seen goes through what was found.
+func seen[T any](found []*T) int {
+	count := 0
+	for _, object := range found {
+		if object != nil {
+			count++
+		}
+	}
+	return count
+}
+
 func waysToRead(s settings, informer cache.SharedIndexInformer) []read {
 	namespaces, nodes := (s.count+perNamespace-1)/perNamespace, (s.count+perNode-1)/perNode
 	prefix := map[string]string{"pods": "web-7d4b9c6f5d-", "widgets": "widget-"}[s.kind]
@@ -105,13 +116,19 @@ func waysToRead(s settings, informer cache.SharedIndexInformer) []read {
 	selector := labels.SelectorFromSet(labels.Set{"team": "payments", "shard": "s03"})
 	index := read{"index", func(at int) int {
 		found, _ := informer.GetIndexer().ByIndex(byNode, nodeNames[at%places])
-		return len(found)
+		count := 0
+		for _, object := range found {
+			if object != nil {
+				count++
+			}
+		}
+		return count
 	}}
 	if s.kind == "pods" {
 		lister := corelisters.NewPodLister(informer.GetIndexer())
 		list := func(selector labels.Selector) int {
 			found, _ := lister.List(selector)
-			return len(found)
+			return seen(found)
 		}
 		return []read{
 			{"get", func(at int) int {
@@ -129,7 +146,7 @@ func waysToRead(s settings, informer cache.SharedIndexInformer) []read {
 			}},
 			{"namespace", func(at int) int {
 				found, _ := lister.Pods(namespaceOf[at%places]).List(labels.Everything())
-				return len(found)
+				return seen(found)
 			}},
 			index,
 			{"all", func(int) int { return list(labels.Everything()) }},
@@ -157,7 +174,7 @@ func waysToRead(s settings, informer cache.SharedIndexInformer) []read {
 		}},
 		{"namespace", func(at int) int {
 			found, _ := lister.Namespace(namespaceOf[at%places]).List(labels.Everything())
-			return len(found)
+			return seen(found)
 		}},
 		index,
 		{"all", func(int) int { return list(labels.Everything()) }},

@@ -103,8 +103,8 @@ func apiServerFlags(o *options, keys *pki) []string {
 	if o.auditLog {
 		flags = append(flags, "--audit-policy-file="+o.auditPolicyFile(), "--audit-log-path="+filepath.Join(o.dir, "audit.log"))
 	}
-	if o.cacheSize >= 0 {
-		flags = append(flags, fmt.Sprintf("--default-watch-cache-size=%d", o.cacheSize))
+	if len(o.cacheSizes) > 0 {
+		flags = append(flags, "--watch-cache-sizes="+strings.Join(o.cacheSizes, ","))
 	}
 	if o.inflight > 0 {
 		flags = append(flags, fmt.Sprintf("--max-requests-inflight=%d", o.inflight))

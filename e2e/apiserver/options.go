@@ -26,7 +26,7 @@ type options struct {
 	rbac          bool
 	auditLog      bool
 	watchCache    bool
-	cacheSize     int
+	cacheSizes    []string
 	inflight      int
 	controllers   []string
 	stopWithStdin bool
@@ -50,7 +50,7 @@ func parse(arguments []string) (*options, error) {
 	flags.BoolVar(&o.rbac, "rbac", false, "Users may do what roles say; otherwise every known user may do everything.")
 	flags.BoolVar(&o.auditLog, "audit-log", false, "Write what is asked to audit.log in --dir.")
 	flags.BoolVar(&o.watchCache, "watch-cache", true, "Answer lists and watches from memory.")
-	flags.IntVar(&o.cacheSize, "watch-cache-size", -1, "How many changes of a kind the watch cache remembers; -1 for as many as kube-apiserver likes.")
+	flags.StringSliceVar(&o.cacheSizes, "watch-cache-size", nil, "RESOURCE[.GROUP]#SIZE: 0 for no watch cache of a resource. Others change nothing: kube-apiserver chooses the size itself.")
 	flags.IntVar(&o.inflight, "max-requests-inflight", 0, "How many reading requests may be under way; 0 for as many as kube-apiserver likes.")
 	flags.StringSliceVar(&o.controllers, "controllers", nil, "Also run kube-controller-manager, with these controllers: '*', '*,-namespace-controller'.")
 	flags.BoolVar(&o.stopWithStdin, "stop-with-stdin", false, "Stop when stdin is closed.")

@@ -1,4 +1,4 @@
-//! `docs/conformance.md` names tests; here it is checked that they exist.
+//! `docs/conformance.md` and `docs/robustness.md` name tests; here it is checked that they exist.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -66,6 +66,40 @@ fn every_test_that_the_page_names_exists() {
         rows.len()
     );
     assert!(rows.len() > 100 && page.contains(&figures), "the page should say: {figures}");
+}
+
+/// The text of every Rust file in a folder, one behind the other.
+fn sources(folder: &Path, all: &mut String) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() && !path.ends_with("target") {
+            sources(&path, all);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            all.push_str(&std::fs::read_to_string(&path).unwrap());
+        }
+    }
+}
+
+#[test]
+fn every_test_that_the_page_of_bad_days_names_exists() {
+    /// Names of tests are sentences; other names in the page are shorter.
+    const WORDS: usize = 5;
+    let page = std::fs::read_to_string(root().join("docs/robustness.md")).unwrap();
+    let mut code = String::new();
+    ["crates", "e2e"].iter().for_each(|folder| sources(&root().join(folder), &mut code));
+    let names = page.lines().flat_map(|line| line.split('`').skip(1).step_by(2));
+    let names = names.filter_map(|quoted| quoted.rsplit("::").next());
+    let is_test = |name: &&str| {
+        name.split('_').count() >= WORDS
+            && name
+                .chars()
+                .all(|letter| letter == '_' || letter.is_ascii_lowercase() || letter.is_ascii_digit())
+    };
+    let tests: Vec<&str> = names.filter(is_test).collect();
+    assert!(tests.len() > 20, "{tests:?}");
+    for name in tests {
+        assert!(code.contains(&format!("fn {name}(")), "there is no test {name}");
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod contender;
 mod page;
 mod peers;
 mod plan;
+mod queues;
 mod reasons;
 mod results;
 mod table;
@@ -50,7 +51,9 @@ pub(crate) async fn run(options: &Options) -> Result<(), Error> {
             results
         }
     };
-    let sections = table::sections(&results, &sizes);
+    let mut sections = table::sections(&results, &sizes);
+    sections.extend(queues::sections(&results, &sizes));
+    sections.retain(|section| !section.lines.is_empty());
     let sizes: Vec<String> = options.sizes.iter().map(u64::to_string).collect();
     let mut command = format!("cargo xtask bench --rounds {} --sizes {}", options.rounds, sizes.join(","));
     if options.from.is_some() {

@@ -1,6 +1,7 @@
 //! What is measured, of whom, and how often.
 
 use super::contender::{Contender, Residency, Way};
+use super::queues;
 
 /// One measurement, taken of several contenders in turn.
 #[derive(Clone, Debug)]
@@ -112,6 +113,11 @@ pub(super) fn jobs(sizes: &Sizes) -> Vec<Job> {
     events.arguments.extend([("events", (sizes.events / 3).to_string()), ("handlers", "1".to_owned())]);
     jobs.push(events);
     jobs.push(reads("widgets", sizes.widgets, &one_each, sizes));
+    for count in queues::counts(sizes) {
+        let mut queue = job("queue", "pods", count, &[queues::ours(), ONE_GO]);
+        (queue.row, queue.served) = (row("queue", "keys", count), (0, 0));
+        jobs.push(queue);
+    }
     for job in &mut jobs {
         job.arguments.push(("settle", sizes.settle.to_string()));
     }

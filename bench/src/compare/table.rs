@@ -142,7 +142,6 @@ pub(super) fn sections(results: &Results, sizes: &Sizes) -> Vec<Section> {
         maker.widget_events(),
         maker.reads("widgets", sizes.widgets, false),
     ]);
-    all.retain(|section| !section.lines.is_empty());
     all
 }
 
@@ -369,10 +368,20 @@ impl Maker<'_> {
                 lines.extend(self.line(title, &row, who, &format!("{read}_ns"), Unit::Call, bar));
             }
         }
+        lines.extend(READS.into_iter().filter_map(|(read, what, _)| self.taken(&row, read, what)));
         Section {
             title: format!("Reads, {} {}, nobody writes (speed)", thousands(count as f64), kind_name(kind)),
             lines,
         }
+    }
+
+    /// A list of handles, each of which may be kept without the rest: client-go's lists compared with what only ours has.
+    fn taken(&self, row: &str, read: &str, what: &str) -> Option<Line> {
+        let title = format!("{what}, a handle to each, decoded");
+        let mut line = self.line(title, row, DECODED, &format!("{read}_taken_ns"), Unit::Call, None)?;
+        let theirs = self.results.client_go(row, &format!("{read}_ns"));
+        line.client_go = theirs.map(|number| Value { number, unit: Unit::Call });
+        Some(line)
     }
 
     fn busy_reads(&self, kind: &str, count: u64) -> Section {
@@ -459,41 +468,4 @@ fn kind_name(kind: &str) -> &'static str {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bars_are_of_times_and_memory_at_most_and_of_speed_at_least() {
-        let value = |number, unit| Value { number, unit };
-        let line = |ours, theirs, unit, bar| Line {
-            title: String::new(),
-            ours: value(ours, unit),
-            client_go: Some(value(theirs, unit)),
-            kube_runtime: None,
-            bar: Some(bar),
-        };
-        assert_eq!(line(1.0, 4.0, Unit::Seconds, Bar::AtMost(0.45)).met(), Some(true));
-        assert_eq!(line(2.0, 4.0, Unit::Seconds, Bar::AtMost(0.45)).met(), Some(false));
-        assert_eq!(
-            line(50.0, 100.0, Unit::Call, Bar::AtLeast(2.0)).met(),
-            Some(true),
-            "half the time, twice the speed"
-        );
-        assert_eq!(line(100.0, 300.0, Unit::PerSecond, Bar::AtLeast(2.0)).met(), Some(false));
-        assert_eq!(
-            line(1.0, 4.0, Unit::Seconds, Bar::AtMostOfKube(0.2)).met(),
-            None,
-            "nobody to compare with"
-        );
-        assert_eq!(line(1.2, 1.0, Unit::Ratio, Bar::OwnAtMost(1.15)).met(), Some(false));
-    }
-
-    #[test]
-    fn figures_are_written_for_people() {
-        let text = |number, unit| Value { number, unit }.to_string();
-        assert_eq!(text(0.0123, Unit::Seconds), "12.3 ms");
-        assert_eq!(text(66.0, Unit::Call), "66 ns");
-        assert_eq!(text(585_793_536.0, Unit::Bytes), "586 MB");
-        assert_eq!(text(1_234_567.0, Unit::PerSecond), "1,234,567/s");
-    }
-}
+mod tests;

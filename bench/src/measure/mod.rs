@@ -6,6 +6,7 @@ mod decode;
 mod kind;
 mod ours;
 mod process;
+mod queue;
 mod reads;
 mod theirs;
 
@@ -38,6 +39,7 @@ pub(crate) enum Step {
     Events,
     Latency,
     Reads,
+    Queue,
 }
 
 /// Of what.
@@ -80,7 +82,7 @@ pub(crate) struct Settings {
     pub(crate) kind: Sample,
     #[arg(long, default_value = "watch-list")]
     pub(crate) way: Way,
-    /// How many objects there are, or how often to decode
+    /// How many objects or keys there are, or how often to decode
     #[arg(long, default_value_t = 0)]
     pub(crate) count: usize,
     #[arg(long, default_value_t = 0)]
@@ -123,6 +125,7 @@ pub(crate) async fn run(settings: Settings) -> Result<(), Error> {
     use kube_core::DynamicObject;
     match (settings.step, settings.library, settings.kind) {
         (Step::Decode | Step::Repeat, _, _) => decode::run(&settings),
+        (Step::Queue, _, _) => queue::run(&settings).await,
         (_, Library::KubeRuntime, Sample::Pods) => theirs::run::<Pod>(settings).await,
         (_, Library::KubeRuntime, Sample::Widgets) => theirs::run::<DynamicObject>(settings).await,
         (_, _, Sample::Pods) => ours::run::<Pod>(settings).await,

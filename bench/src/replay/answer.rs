@@ -202,7 +202,9 @@ mod tests {
         while let Some(piece) = list.next_piece() {
             items.push(&piece).unwrap();
             while let Some(item) = items.next_item().unwrap() {
-                all.push(encoding(form).decode_object(&item, DecodeOptions::default()).unwrap());
+                all.push(
+                    encoding(form).decode_object(&item.whole().unwrap(), DecodeOptions::default()).unwrap(),
+                );
             }
         }
         assert_eq!(items.finish().unwrap().resource_version, "1900000000");
@@ -243,8 +245,9 @@ mod tests {
             let mut frames = encoding(form).frames(Limits::default());
             let (mut added, mut versions, mut ends, mut errors) = (0, Vec::new(), 0, Vec::new());
             while let Some(piece) = watch.next_piece().await {
-                frames.push(&piece).unwrap();
+                frames.push(&piece);
                 while let Some(frame) = frames.next_frame().unwrap() {
+                    let frame = frame.whole().unwrap();
                     match encoding(form).decode_event::<Value>(&frame, DecodeOptions::default()).unwrap() {
                         Event::Added(_) => added += 1,
                         Event::Modified(pod) => {

@@ -1,8 +1,11 @@
 //! From events to work: what a Kubernetes controller needs besides informers.
 //!
+//! - [`controller`]: from the events of informers to a reconciler.
 //! - [`workqueue`]: keys that wait to be worked on, with delays, rate limits and priorities.
 //! - [`leader`]: one of many does the work, agreed upon by a Lease.
 //! - [`events`]: telling people what was done, without waiting for anybody.
+//! - [`manager`]: a program around all of it: order, leadership, the end, health and metrics.
+//! - [`registry`]: many controllers in one program, chosen by name.
 //! - [`metrics`]: all of it, as Prometheus reads it.
 //!
 //! Together: whoever notices a change adds a key, and the leader works on keys until it is told to stop.
@@ -49,15 +52,20 @@
 //! Nothing here needs a runtime of its own, reads the wall clock to decide anything, or draws randomness without a seed.
 
 mod clock;
+pub mod controller;
 pub mod events;
 mod generations;
 pub mod leader;
+pub mod manager;
 pub mod metrics;
 mod random;
+pub mod registry;
 pub mod workqueue;
 
+pub use controller::Controller;
 pub use events::EventRecorder;
 pub use leader::LeaderElector;
+pub use manager::Manager;
 pub use metrics::Metrics;
 pub use workqueue::WorkQueue;
-pub use {k8s_openapi, kube_client};
+pub use {k8s_openapi, kube_client, kube_informer};

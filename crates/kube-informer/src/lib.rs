@@ -35,6 +35,7 @@ pub mod cache;
 pub mod discovery;
 pub mod factory;
 pub mod fanout;
+mod hash;
 pub mod informer;
 pub mod lister;
 pub mod metrics;

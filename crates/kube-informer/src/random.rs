@@ -1,8 +1,20 @@
-//! Chance that can be repeated.
+//! Chance that can be repeated, and a seed that cannot.
+
+use std::hash::BuildHasher;
 
 /// Random numbers that follow from a seed (SplitMix64).
 #[derive(Clone, Debug)]
 pub(crate) struct Random(u64);
+
+/// A seed that is another each time, for those who are given none: programs must not all do the same at the same moment.
+#[expect(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "what a fleet of programs does must differ; tests give a seed where it matters"
+)]
+pub(crate) fn any_seed() -> u64 {
+    std::hash::RandomState::new().hash_one(0)
+}
 
 impl Random {
     pub(crate) fn new(seed: u64) -> Self {

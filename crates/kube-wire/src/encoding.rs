@@ -1,6 +1,5 @@
 //! JSON or protobuf: the same steps for both, so that whoever asks a server can take what it answers.
 
-use bytes::Bytes;
 use serde::de::DeserializeOwned;
 
 use crate::event::{Event, EventError, decode_event};
@@ -9,9 +8,10 @@ use crate::limits::{Limits, WireError};
 use crate::members::{split_event, strip_managed_fields};
 use crate::meta::{ObjectKey, peek_key};
 use crate::object::{DecodeError, DecodeOptions, decode_object};
+use crate::piece::Piece;
 use crate::proto::{
-    ProtoFrames, ProtoListItems, ProtoMessage, decode_event_proto, decode_object_proto, peek_key_proto,
-    split_event_proto, strip_managed_fields_proto,
+    ProtoFrames, ProtoListItems, ProtoMessage, ProtoMetadata, check_object_proto, decode_event_proto,
+    decode_object_proto, open_event_proto, peek_key_proto, split_event_proto, strip_managed_fields_proto,
 };
 use crate::watch::WatchFrames;
 
@@ -114,6 +114,32 @@ impl Encoding {
         }
     }
 
+    /// Opens one frame of a watch, without looking into its object. None if that cannot be: whether JSON is right is
+    /// known when it is decoded.
+    pub fn open_event(self, frame: &[u8]) -> Option<Result<Event<&[u8]>, EventError>> {
+        match self {
+            Self::Json => None,
+            Self::Protobuf(message) => Some(open_event_proto(frame, message)),
+        }
+    }
+
+    /// Whether items can be known to be right without decoding them, for a type that has all that the kind has.
+    pub fn is_plain(self) -> bool {
+        matches!(self, Self::Protobuf(message) if message.is_plain())
+    }
+
+    /// What an item is, if it can be known to be right without decoding it; see
+    /// [`check_object_proto`](crate::check_object_proto). None if it has to be decoded.
+    pub fn check_object(
+        self,
+        object: &[u8],
+        options: DecodeOptions,
+    ) -> Result<Option<ProtoMetadata<'_>>, DecodeError> {
+        let Self::Protobuf(message) = self else { return Ok(None) };
+        let right = check_object_proto(object, message, options)?;
+        Ok(ProtoMetadata::of(object).filter(|_| right))
+    }
+
     /// Reads the key of an item without decoding the rest.
     pub fn peek_key(self, object: &[u8]) -> Option<ObjectKey> {
         match self {
@@ -144,16 +170,16 @@ pub enum Frames {
 }
 
 impl Frames {
-    /// Takes in bytes. Fails if they are part of a frame that is too large; then the stream is of no use any more.
-    pub fn push(&mut self, bytes: &[u8]) -> Result<(), WireError> {
+    /// Takes in bytes.
+    pub fn push(&mut self, bytes: &[u8]) {
         match self {
             Self::Json(frames) => frames.push(bytes),
             Self::Protobuf(frames) => frames.push(bytes),
         }
     }
 
-    /// The next whole frame; none if more bytes are needed.
-    pub fn next_frame(&mut self) -> Result<Option<Bytes>, WireError> {
+    /// The next whole frame; none if more bytes are needed. After an error the stream is of no use any more.
+    pub fn next_frame(&mut self) -> Result<Option<Piece>, WireError> {
         match self {
             Self::Json(frames) => frames.next_frame(),
             Self::Protobuf(frames) => frames.next_frame(),
@@ -191,7 +217,7 @@ impl Items {
     }
 
     /// The next whole item; none if more bytes are needed or the list is at its end.
-    pub fn next_item(&mut self) -> Result<Option<Bytes>, WireError> {
+    pub fn next_item(&mut self) -> Result<Option<Piece>, WireError> {
         match self {
             Self::Json(items) => items.next_item(),
             Self::Protobuf(items) => items.next_item(),

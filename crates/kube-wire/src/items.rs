@@ -3,7 +3,9 @@
 use bytes::{Buf, Bytes, BytesMut};
 use serde::Deserialize;
 
+use crate::glimpse::Glimpse;
 use crate::limits::{Limits, WireError};
+use crate::piece::Piece;
 use crate::scan::{Scanned, Scanner};
 
 /// Cuts the bytes of a list into items, so that no more than one item and one piece are in memory.
@@ -21,6 +23,7 @@ pub struct ListItems {
     consumed: u64,
     /// The document without its items.
     head: Vec<u8>,
+    has_items: bool,
     state: State,
 }
 
@@ -44,6 +47,8 @@ enum State {
     Item { first: bool },
     /// Inside an item.
     InItem(Scanner),
+    /// Inside an item that is too large, of which so many bytes were passed over.
+    InLarge { scanner: Scanner, glimpse: Box<Glimpse>, bytes: u64 },
     /// Behind the closing brace.
     Done,
 }
@@ -76,6 +81,7 @@ impl ListItems {
             scanned: 0,
             consumed: 0,
             head: Vec::new(),
+            has_items: false,
             state: State::Start,
         }
     }
@@ -90,24 +96,27 @@ impl ListItems {
     }
 
     /// The next whole item; none if more bytes are needed or the list is at its end.
-    pub fn next_item(&mut self) -> Result<Option<Bytes>, WireError> {
+    pub fn next_item(&mut self) -> Result<Option<Piece>, WireError> {
         loop {
             match &mut self.state {
                 State::InItem(scanner) => {
                     let scanned = scanner.scan(&self.buffer[self.scanned..]);
-                    let Some(end) = self.end_of(scanned)? else {
-                        if self.buffer.len() > self.limits.item_bytes {
-                            return Err(WireError::ItemTooLarge { limit: self.limits.item_bytes });
-                        }
-                        return Ok(None);
-                    };
-                    if end > self.limits.item_bytes {
-                        return Err(WireError::ItemTooLarge { limit: self.limits.item_bytes });
+                    let end = self.end_of(scanned)?;
+                    if end.unwrap_or(self.buffer.len()) > self.limits.item_bytes {
+                        self.scanned = 0;
+                        self.state = State::InLarge {
+                            scanner: Scanner::new(ANY_DEPTH),
+                            glimpse: Box::new(Glimpse::of_item()),
+                            bytes: 0,
+                        };
+                        continue;
                     }
+                    let Some(end) = end else { return Ok(None) };
                     let item = self.take(end);
                     self.state = State::Item { first: false };
-                    return Ok(Some(item));
+                    return Ok(Some(Piece::Whole(item)));
                 }
+                State::InLarge { .. } => return self.pass_over(),
                 State::Done => {
                     self.skip_space();
                     return if self.buffer.is_empty() {
@@ -125,6 +134,32 @@ impl ListItems {
         }
     }
 
+    /// Goes on inside an item that is too large; at its end, says what it was about.
+    fn pass_over(&mut self) -> Result<Option<Piece>, WireError> {
+        let State::InLarge { scanner, glimpse, bytes } = &mut self.state else { return Ok(None) };
+        let scanned = scanner.scan(&self.buffer);
+        let (passed, is_end) = match scanned {
+            Scanned::End(at) => (at, true),
+            _ => (self.buffer.len(), false),
+        };
+        glimpse.feed(&self.buffer[..passed]);
+        *bytes += passed as u64;
+        if self.limits.is_endless(*bytes) {
+            return Err(WireError::ItemTooLarge { limit: self.limits.passed_over_bytes });
+        }
+        self.end_of(scanned)?;
+        self.take(passed);
+        if !is_end {
+            return Ok(None);
+        }
+        let State::InLarge { glimpse, bytes, .. } =
+            std::mem::replace(&mut self.state, State::Item { first: false })
+        else {
+            return Ok(None);
+        };
+        Ok(Some(glimpse.end().too_large(bytes, self.limits.item_bytes)))
+    }
+
     /// What the list said about itself; an error if it is not whole.
     pub fn finish(self) -> Result<ListMeta, WireError> {
         if !matches!(self.state, State::Done) {
@@ -132,6 +167,11 @@ impl ListItems {
         }
         let head: Head = serde_json::from_slice(&self.head)
             .map_err(|error| WireError::BadListMeta { why: error.to_string() })?;
+        if !self.has_items {
+            let (kind, version) = (head.kind.unwrap_or_default(), head.api_version.unwrap_or_default());
+            let why = format!("it is \"{kind}\" of \"{version}\" and has no items, not even none");
+            return Err(WireError::BadListMeta { why });
+        }
         Ok(ListMeta {
             resource_version: head.metadata.resource_version.unwrap_or_default(),
             continue_token: head.metadata.continue_token.unwrap_or_default(),
@@ -174,7 +214,10 @@ impl ListItems {
             }
             (State::Key { .. }, b'}') => self.pass(State::Done),
             (State::Key { first: true }, b'"') => State::InKey(Scanner::new(1)),
-            (State::Colon { items: true }, b':') => self.pass(State::Items),
+            (State::Colon { items: true }, b':') => {
+                self.has_items = true;
+                self.pass(State::Items)
+            }
             (State::Colon { items: false }, b':') => self.pass(State::Value(Scanner::new(self.limits.depth))),
             (State::Items, b'[') => {
                 self.keep(b"[]")?;
@@ -280,7 +323,13 @@ mod tests {
         for piece in pieces {
             list.push(piece)?;
             while let Some(item) = list.next_item()? {
-                items.push(String::from_utf8(item.to_vec()).unwrap());
+                items.push(match item {
+                    Piece::Whole(item) => String::from_utf8(item.to_vec()).unwrap(),
+                    Piece::TooLarge(large) => {
+                        let name = large.key.map(|key| key.name).unwrap_or_default();
+                        format!("{name} {} of {}", large.bytes, large.limit)
+                    }
+                });
             }
         }
         Ok((items, list.finish()?))
@@ -322,7 +371,7 @@ mod tests {
 
     #[test]
     fn no_items_are_no_items() {
-        for text in [r#"{"items":[]}"#, r#"{"items":null}"#, r#"{"metadata":{}}"#, r#"{"items":[ ]}"#] {
+        for text in [r#"{"items":[]}"#, r#"{"items":null}"#, r#"{"items":[ ]}"#] {
             assert_eq!(whole(text).unwrap().0, Vec::<String>::new(), "{text}");
         }
     }
@@ -352,6 +401,9 @@ mod tests {
             r#"{"metadata":1,"items":[]}"#,
             "<html>",
             r#"{"items":[,1]}"#,
+            "{}",
+            r#"{"metadata":{}}"#,
+            r#"{"kind":"Status","apiVersion":"v1","code":503}"#,
         ] {
             assert!(whole(text).is_err(), "{text}");
         }
@@ -359,11 +411,11 @@ mod tests {
 
     #[test]
     fn every_limit_is_kept() {
-        let limits = Limits { item_bytes: 10, ..Limits::default() };
+        let limits = Limits { item_bytes: 10, passed_over_bytes: 15, ..Limits::default() };
         let long = format!(r#"{{"items":[{{"a":"{}"}}]}}"#, "x".repeat(20));
-        assert_eq!(cut(limits, &[long.as_bytes()]), Err(WireError::ItemTooLarge { limit: 10 }));
-        let unfinished = long.as_bytes().chunks(1).take(40).collect::<Vec<_>>();
-        assert_eq!(cut(limits, &unfinished), Err(WireError::ItemTooLarge { limit: 10 }));
+        assert_eq!(cut(limits, &[long.as_bytes()]), Err(WireError::ItemTooLarge { limit: 15 }));
+        let unfinished = long.as_bytes().chunks(1).take(30).collect::<Vec<_>>();
+        assert_eq!(cut(limits, &unfinished), Err(WireError::ItemTooLarge { limit: 15 }));
         let limits = Limits { list_bytes: 20, ..Limits::default() };
         assert_eq!(cut(limits, &[long.as_bytes()]), Err(WireError::ListTooLarge { limit: 20 }));
         let limits = Limits { list_head_bytes: 20, ..Limits::default() };
@@ -374,8 +426,26 @@ mod tests {
     }
 
     #[test]
+    fn an_item_that_is_too_large_is_passed_over_and_says_what_it_was_about() {
+        let text = br#"{"items":[{"a":1}, {"data":"xxxxxxxxxxxx","metadata":{"name":"large"}} ,{"b":2}],"metadata":{"resourceVersion":"12"}}"#;
+        let limits = Limits { item_bytes: 10, ..Limits::default() };
+        let expected = [r#"{"a":1}"#, "large 52 of 10", r#"{"b":2}"#];
+        for at in 0..=text.len() {
+            let (items, meta) = cut(limits, &[&text[..at], &text[at..]]).unwrap();
+            assert_eq!(items, expected, "cut at {at}");
+            assert_eq!(meta.resource_version, "12");
+        }
+        let single: Vec<&[u8]> = text.chunks(1).collect();
+        assert_eq!(cut(limits, &single).unwrap().0, expected);
+        for end in 0..text.len() {
+            assert!(cut(limits, &[&text[..end]]).is_err(), "ended at {end}");
+        }
+    }
+
+    #[test]
     fn what_is_waiting_for_more_bytes_is_bounded() {
-        let mut list = ListItems::new(Limits { item_bytes: 100, list_head_bytes: 100, ..Limits::default() });
+        let limits = Limits { item_bytes: 100, passed_over_bytes: 150, ..Limits::default() };
+        let mut list = ListItems::new(limits);
         list.push(br#"{"items":[""#).unwrap();
         let mut failed = false;
         for _ in 0..200 {
@@ -384,6 +454,7 @@ mod tests {
             if failed {
                 break;
             }
+            assert!(list.buffer.len() <= 100);
         }
         assert!(failed);
     }

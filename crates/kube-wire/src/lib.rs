@@ -5,7 +5,7 @@
 //! piece is decoded by itself ([`decode_object`], [`decode_event`]): on the same task or on another one.
 //!
 //! ```
-//! use kube_wire::{DecodeOptions, Event, Limits, WatchFrames, decode_event};
+//! use kube_wire::{DecodeOptions, Event, Limits, Piece, WatchFrames, decode_event};
 //! use serde::Deserialize;
 //!
 //! #[derive(Deserialize)]
@@ -15,10 +15,10 @@
 //!
 //! let mut frames = WatchFrames::new(Limits::default());
 //! // Bytes come in pieces of any size.
-//! frames.push(br#"{"type":"ADDED","object":{"metadata":{"name":"a"},"da"#)?;
+//! frames.push(br#"{"type":"ADDED","object":{"metadata":{"name":"a"},"da"#);
 //! assert!(frames.next_frame()?.is_none());
-//! frames.push(b"ta\":{\"k\":\"v\"}}}\n")?;
-//! let frame = frames.next_frame()?.expect("a whole frame");
+//! frames.push(b"ta\":{\"k\":\"v\"}}}\n");
+//! let frame = frames.next_frame()?.and_then(Piece::whole).expect("a whole frame");
 //! let Event::Added(object) = decode_event::<ConfigMap>(&frame, DecodeOptions::default())? else { panic!() };
 //! assert_eq!(object.data["k"], "v");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -41,15 +41,18 @@
 //! ```
 //!
 //! Input is hostile until it is decoded: every piece, every response and every nesting has a [limit](Limits), and
-//! what breaks one is an error value.
+//! what breaks one is an error value. One object that is too large is passed over, and named; what comes behind it is not
+//! lost.
 
 mod encoding;
 mod event;
+mod glimpse;
 mod items;
 mod limits;
 mod members;
 mod meta;
 mod object;
+mod piece;
 mod proto;
 mod scan;
 mod watch;
@@ -61,9 +64,10 @@ pub use limits::{Limits, WireError};
 pub use members::{split_event, strip_managed_fields};
 pub use meta::{ObjectKey, peek_key};
 pub use object::{DecodeError, DecodeOptions, decode_object};
+pub use piece::{Piece, TooLarge};
 pub use proto::{
     EncodeError, ProtoEnvelope, ProtoFrames, ProtoListItems, ProtoListWriter, ProtoMessage, ProtoMetadata,
-    decode_event_proto, decode_object_proto, encode_event_proto, encode_known_proto, encode_object_proto,
-    peek_key_proto, split_event_proto, strip_managed_fields_proto,
+    check_object_proto, decode_event_proto, decode_object_proto, encode_event_proto, encode_known_proto,
+    encode_object_proto, open_event_proto, peek_key_proto, split_event_proto, strip_managed_fields_proto,
 };
 pub use watch::WatchFrames;

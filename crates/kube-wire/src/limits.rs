@@ -5,10 +5,12 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// The largest watch frame, in bytes. client-go has the same limit.
+    /// The largest watch frame, in bytes. client-go has the same limit. One that is larger is passed over.
     pub frame_bytes: usize,
-    /// The largest item of a list, in bytes.
+    /// The largest item of a list, in bytes. One that is larger is passed over.
     pub item_bytes: usize,
+    /// The largest frame or item that is passed over, in bytes; what goes on for longer is an error.
+    pub passed_over_bytes: u64,
     /// All bytes of one list after decompression. Watches have no such limit: they last.
     pub list_bytes: u64,
     /// What a list may hold beside its items, in bytes: its metadata and its kind.
@@ -23,6 +25,7 @@ impl Default for Limits {
         Self {
             frame_bytes: 16 << 20,
             item_bytes: 16 << 20,
+            passed_over_bytes: 1 << 30,
             list_bytes: 16 << 30,
             list_head_bytes: 1 << 20,
             depth: 128,
@@ -34,17 +37,17 @@ impl Default for Limits {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WireError {
-    /// A watch frame is larger than allowed.
+    /// A watch frame is too large even to be passed over.
     #[error("a watch event is larger than {limit} bytes; the server or something before it is broken")]
     FrameTooLarge {
         /// What is allowed.
-        limit: usize,
+        limit: u64,
     },
-    /// An item of a list is larger than allowed.
-    #[error("an item of the list is larger than {limit} bytes")]
+    /// An item of a list is too large even to be passed over.
+    #[error("an item of the list is larger than {limit} bytes; the server or something before it is broken")]
     ItemTooLarge {
         /// What is allowed.
-        limit: usize,
+        limit: u64,
     },
     /// A list is larger than allowed.
     #[error("the list is larger than {limit} bytes; ask for pages or for less")]

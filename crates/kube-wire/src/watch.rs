@@ -1,8 +1,10 @@
 //! A watch, cut into frames: one JSON document a line.
 
-use bytes::{Bytes, BytesMut};
+use bytes::{Buf, BytesMut};
 
+use crate::glimpse::Glimpse;
 use crate::limits::{Limits, WireError};
+use crate::piece::Piece;
 
 /// Cuts the bytes of a watch into frames.
 ///
@@ -10,54 +12,60 @@ use crate::limits::{Limits, WireError};
 /// [`next_frame`](Self::next_frame) until there is none.
 #[derive(Debug)]
 pub struct WatchFrames {
-    limit: usize,
+    limits: Limits,
     buffer: BytesMut,
     /// How much of the buffer is known to hold no line end.
     searched: usize,
+    passing: Option<Box<Passing>>,
+}
+
+/// A frame that is too large, while it is passed over.
+#[derive(Debug)]
+struct Passing {
+    glimpse: Glimpse,
+    bytes: u64,
 }
 
 impl WatchFrames {
     /// Starts at the beginning of a watch.
     pub fn new(limits: Limits) -> Self {
-        Self { limit: limits.frame_bytes, buffer: BytesMut::new(), searched: 0 }
+        Self { limits, buffer: BytesMut::new(), searched: 0, passing: None }
     }
 
-    /// Takes in bytes. Fails if they are part of a frame that is too large; then the stream is of no use any more.
-    pub fn push(&mut self, bytes: &[u8]) -> Result<(), WireError> {
+    /// Takes in bytes.
+    pub fn push(&mut self, bytes: &[u8]) {
         self.buffer.extend_from_slice(bytes);
-        // Only the last frame can be without its end.
-        if self.buffer.len() - self.searched > self.limit {
-            let tail = memchr::memrchr(b'\n', &self.buffer[self.searched..]);
-            let open = self.buffer.len() - tail.map_or(0, |at| self.searched + at + 1);
-            if open > self.limit {
-                return Err(WireError::FrameTooLarge { limit: self.limit });
-            }
-        }
-        Ok(())
     }
 
-    /// The next whole frame, without its line end; none if more bytes are needed.
-    pub fn next_frame(&mut self) -> Result<Option<Bytes>, WireError> {
+    /// The next whole frame, without its line end; none if more bytes are needed. After an error the stream is of no use
+    /// any more.
+    pub fn next_frame(&mut self) -> Result<Option<Piece>, WireError> {
         loop {
             let Some(at) = memchr::memchr(b'\n', &self.buffer[self.searched..]) else {
                 self.searched = self.buffer.len();
-                if self.searched > self.limit {
-                    return Err(WireError::FrameTooLarge { limit: self.limit });
+                if self.searched > self.limits.frame_bytes || self.passing.is_some() {
+                    self.pass_over(self.searched)?;
                 }
                 return Ok(None);
             };
-            let mut frame = self.buffer.split_to(self.searched + at + 1);
-            self.searched = 0;
-            frame.truncate(frame.len() - 1);
-            if frame.last() == Some(&b'\r') {
-                frame.truncate(frame.len() - 1);
+            let end = self.searched + at;
+            if end > self.limits.frame_bytes || self.passing.is_some() {
+                self.pass_over(end)?;
+                self.buffer.advance(1);
+                let passed = self.passing.take().map(|passing| *passing);
+                return Ok(passed.map(|Passing { glimpse, bytes }| {
+                    glimpse.end().too_large(bytes, self.limits.frame_bytes)
+                }));
             }
-            if frame.len() > self.limit {
-                return Err(WireError::FrameTooLarge { limit: self.limit });
+            let mut frame = self.buffer.split_to(end + 1);
+            self.searched = 0;
+            frame.truncate(end);
+            if frame.last() == Some(&b'\r') {
+                frame.truncate(end - 1);
             }
             // Some servers keep quiet connections alive with empty lines.
             if !frame.trim_ascii().is_empty() {
-                return Ok(Some(frame.freeze()));
+                return Ok(Some(Piece::Whole(frame.freeze())));
             }
         }
     }
@@ -65,6 +73,20 @@ impl WatchFrames {
     /// How many bytes wait for the rest of their frame.
     pub fn pending(&self) -> usize {
         self.buffer.len()
+    }
+
+    /// Looks at so many bytes of a frame that is too large, and forgets them.
+    fn pass_over(&mut self, bytes: usize) -> Result<(), WireError> {
+        let passing =
+            self.passing.get_or_insert_with(|| Box::new(Passing { glimpse: Glimpse::of_frame(), bytes: 0 }));
+        passing.glimpse.feed(&self.buffer[..bytes]);
+        passing.bytes += bytes as u64;
+        self.buffer.advance(bytes);
+        self.searched = 0;
+        if self.limits.is_endless(passing.bytes) {
+            return Err(WireError::FrameTooLarge { limit: self.limits.passed_over_bytes });
+        }
+        Ok(())
     }
 }
 
@@ -76,9 +98,15 @@ mod tests {
         let mut cutter = WatchFrames::new(Limits { frame_bytes: limit, ..Limits::default() });
         let mut found = Vec::new();
         for piece in pieces {
-            cutter.push(piece)?;
+            cutter.push(piece);
             while let Some(frame) = cutter.next_frame()? {
-                found.push(String::from_utf8(frame.to_vec()).unwrap());
+                found.push(match frame {
+                    Piece::Whole(frame) => String::from_utf8(frame.to_vec()).unwrap(),
+                    Piece::TooLarge(large) => {
+                        let name = large.key.map(|key| key.name).unwrap_or_default();
+                        format!("{} {name} {} of {}", large.event, large.bytes, large.limit)
+                    }
+                });
             }
         }
         Ok((found, cutter.pending()))
@@ -97,15 +125,36 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_that_is_too_large_is_an_error_before_it_is_whole() {
-        let large = [b'x'; 11];
-        assert_eq!(frames(10, &[&large]), Err(WireError::FrameTooLarge { limit: 10 }));
-        let mut cutter = WatchFrames::new(Limits { frame_bytes: 10, ..Limits::default() });
-        for _ in 0..10 {
-            cutter.push(b"x").unwrap();
-            assert_eq!(cutter.next_frame(), Ok(None));
+    fn a_frame_that_is_too_large_is_passed_over_and_says_what_it_was_about() {
+        let text = br#"{"a":1}
+{"type":"ADDED","object":{"metadata":{"name":"large"},"data":"xxxxxxxxxxxxxxxx"}}
+{"b":2}
+"#;
+        for at in 0..=text.len() {
+            let (found, rest) = frames(10, &[&text[..at], &text[at..]]).unwrap();
+            assert_eq!(found, [r#"{"a":1}"#, "ADDED large 81 of 10", r#"{"b":2}"#], "cut at {at}");
+            assert_eq!(rest, 0);
         }
-        assert!(cutter.push(b"x").is_err() || cutter.next_frame().is_err());
+        let single: Vec<&[u8]> = text.chunks(1).collect();
+        assert_eq!(frames(10, &single).unwrap().0[1], "ADDED large 81 of 10");
+        assert_eq!(frames(81, &[text]).unwrap().0[1].len(), 81, "one byte more is enough");
+    }
+
+    #[test]
+    fn a_frame_without_an_end_is_an_error_and_is_not_kept() {
+        let limits = Limits { frame_bytes: 10, passed_over_bytes: 30, ..Limits::default() };
+        let mut cutter = WatchFrames::new(limits);
+        for _ in 0..30 {
+            cutter.push(b"x");
+            assert_eq!(cutter.next_frame(), Ok(None));
+            assert!(cutter.pending() <= 10);
+        }
+        cutter.push(b"x");
+        assert_eq!(cutter.next_frame(), Err(WireError::FrameTooLarge { limit: 30 }));
+        let mut cutter = WatchFrames::new(limits);
+        cutter.push(&[b'x'; 31]);
+        cutter.push(b"\n");
+        assert!(cutter.next_frame().is_err(), "all at once");
     }
 
     #[test]

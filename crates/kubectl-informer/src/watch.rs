@@ -206,7 +206,7 @@ async fn informers(
         }
     }
     let namespace = namespace(arguments, &cluster)?;
-    let informers = named.into_iter().zip(0..).map(|(one, seed)| {
+    let informers = named.into_iter().map(|one| {
         let (client, resource) = (cluster.client.clone(), &one.resource);
         let source = match &namespace {
             Some(namespace) if one.namespaced => KubeSource::namespaced(client, namespace, resource),
@@ -214,7 +214,7 @@ async fn informers(
         };
         let source = source.labels(&arguments.selector).fields(&arguments.field_selector);
         let what = What::new(resource);
-        let informer = SharedInformer::builder(source).name(&what.resource).seed(seed).build();
+        let informer = SharedInformer::builder(source).name(&what.resource).build();
         (what, informer)
     });
     Ok(informers.collect())

@@ -53,7 +53,12 @@ where
     K: Resource + Clone + DeserializeOwned + fmt::Debug,
 {
     let list = api.list(&ListParams::default()).await?;
-    Ok(list.items.iter().map(versioned).collect())
+    Ok(versions(&list.items))
+}
+
+/// Key and version of some objects.
+pub fn versions<'a, K: Resource + 'a>(objects: impl IntoIterator<Item = &'a K>) -> Versions {
+    objects.into_iter().map(versioned).collect()
 }
 
 /// Waits until a copy equals what the server lists, but no longer than that.

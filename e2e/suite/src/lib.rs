@@ -16,11 +16,13 @@
 //! `KUBE_INFORMER_REQUIRE_E2E=1` is set. `KUBE_INFORMER_E2E_KEEP=1` keeps the folders of servers, with their logs.
 
 mod compare;
+mod luck;
 mod proxy;
 mod server;
 mod skip;
 
-pub use compare::{Different, Versions, caught_up, in_store, on_server};
+pub use compare::{Different, Versions, caught_up, in_store, on_server, versions};
+pub use luck::{Chance, Struck};
 pub use proxy::Proxy;
 pub use server::{Options, RealServer, ServerError};
 pub use skip::skip;

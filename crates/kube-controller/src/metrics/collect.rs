@@ -22,7 +22,8 @@ impl Collector for Metrics {
             f64::from(u8::from(elector.is_leading()))
         })?;
         let help = "Renewals that had to read the lease first";
-        page.counter("leader_election_slowpath", help, |elector| elector.slow_paths())
+        page.counter("leader_election_slowpath", help, |elector| elector.slow_paths())?;
+        super::controllers::encode(&living(&self.shown.controllers), &mut encoder)
     }
 }
 

@@ -1,7 +1,8 @@
-//! Figures about queues and elections, for Prometheus.
+//! Figures about queues, elections and controllers, for Prometheus.
 //!
 //! [`Metrics::register`] adds a collector to a registry; queues and electors are then built with it. Figures are read
-//! from them when they are asked for, and what nobody holds any more leaves no series behind. The names are client-go's.
+//! from them when they are asked for, and what nobody holds any more leaves no series behind. The names are client-go's
+//! and, of controllers, controller-runtime's.
 //!
 //! | name | what it says |
 //! |---|---|
@@ -14,16 +15,28 @@
 //! | `workqueue_retries_total` | adds with a delay |
 //! | `leader_election_master_status` | 1 for a leader, 0 for others |
 //! | `leader_election_slowpath_total` | renewals that had to read the lease first |
+//! | `controller_runtime_reconcile_total` | reconciles, by `result`: `success`, `error`, `requeue`, `requeue_after` |
+//! | `controller_runtime_reconcile_errors_total` | reconciles that failed, however they did |
+//! | `controller_runtime_terminal_reconcile_errors_total` | those of them that are not tried again |
+//! | `controller_runtime_reconcile_panics_total` | those of them that panicked |
+//! | `controller_runtime_reconcile_timeouts_total` | those of them that took too long |
+//! | `controller_runtime_reconcile_time_seconds` | how long reconciles took |
+//! | `controller_runtime_max_concurrent_reconciles` | how many there can be at a time |
+//! | `controller_runtime_active_workers` | how many there are now |
 //!
-//! Every series has the label `name`. Two queues, or two electors, of one name are told apart by a number after it.
+//! Every series of a queue or an elector has the label `name`, those of a controller have the label `controller`. Two of
+//! one name are told apart by a number after it.
 
 mod collect;
+mod controllers;
 
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use prometheus_client::registry::Registry;
 
+use crate::controller::Figures as Controller;
 use crate::leader::Shared as Elector;
 use crate::workqueue::Observed as ObservedQueue;
 
@@ -49,10 +62,29 @@ pub struct Metrics {
     shown: Arc<Shown>,
 }
 
+/// A queue that is shown, and how it is doing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct QueueStatus {
+    /// Its `name` label.
+    pub name: String,
+    /// Keys that wait.
+    pub depth: usize,
+    /// Keys that were added.
+    pub adds: u64,
+    /// Adds with a delay.
+    pub retries: u64,
+    /// How long the work that is not done yet has taken so far, together.
+    pub unfinished: Duration,
+    /// The same of the one that takes longest.
+    pub longest: Duration,
+}
+
 #[derive(Default)]
 struct Shown {
     queues: Mutex<Vec<Entry<dyn ObservedQueue>>>,
     electors: Mutex<Vec<Entry<Elector>>>,
+    controllers: Mutex<Vec<Entry<Controller>>>,
 }
 
 /// Something that is shown, under its `name` label.
@@ -69,6 +101,22 @@ impl Metrics {
         metrics
     }
 
+    /// The queues that are shown now, for pages of a program.
+    pub fn queues(&self) -> Vec<QueueStatus> {
+        let shown = living(&self.shown.queues).into_iter().map(|(name, queue)| {
+            let seen = queue.observe();
+            QueueStatus {
+                name,
+                depth: seen.depths.total(),
+                adds: seen.adds,
+                retries: seen.retries,
+                unfinished: seen.unfinished,
+                longest: seen.longest,
+            }
+        });
+        shown.collect()
+    }
+
     /// Shows a queue from now on, for as long as it is there.
     pub(crate) fn add_queue(&self, name: &str, queue: Weak<dyn ObservedQueue>) {
         add(&mut self.shown.queues.lock(), name, queue);
@@ -77,6 +125,13 @@ impl Metrics {
     /// Shows an elector from now on, for as long as it is there.
     pub(crate) fn add_elector(&self, name: &str, elector: Weak<Elector>) {
         add(&mut self.shown.electors.lock(), name, elector);
+    }
+}
+
+impl Metrics {
+    /// Shows a controller from now on, for as long as it is there.
+    pub(crate) fn add_controller(&self, name: &str, controller: Weak<Controller>) {
+        add(&mut self.shown.controllers.lock(), name, controller);
     }
 }
 
@@ -103,6 +158,7 @@ impl std::fmt::Debug for Shown {
         f.debug_struct("Shown")
             .field("queues", &names(&self.queues))
             .field("electors", &names(&self.electors))
+            .field("controllers", &names(&self.controllers))
             .finish()
     }
 }

@@ -1,14 +1,13 @@
 //! The rules of a queue: what waits, what is delayed, what is being worked on. No waiting happens here.
 
-use std::collections::hash_map::Entry as MapEntry;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
 use super::figures::{Figures, Observation};
-use super::ready::{Place, Ready, Waiting};
-use super::slab::{Id, Slab};
+use super::ready::{Place, Ready};
+use super::slab::{Id, Keyed, Slab};
 use super::{Key, Rules};
 
 /// A delay that is longer than this is as long as this: thirty years.
@@ -18,7 +17,8 @@ const FAR: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
 #[derive(Debug)]
 pub(super) struct State<T> {
     rules: Rules,
-    ids: HashMap<T, Id>,
+    /// After so long a key has waited too long.
+    patience: Duration,
     entries: Slab<Entry<T>>,
     ready: Ready,
     /// By the time when the delay is over, then in the order of adding.
@@ -36,17 +36,29 @@ pub(super) struct State<T> {
 #[derive(Debug)]
 struct Entry<T> {
     item: T,
-    ready: Option<Place>,
-    /// It was added while somebody works on it.
-    again: Option<Again>,
-    delay: Option<Delay>,
+    waits: Waits,
+    /// Its place in the order, if it waits.
+    place: Place,
+    /// Since when it waits.
+    since: Instant,
+    /// Few have one.
+    delay: Option<Box<Delay>>,
     working: Option<Instant>,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Again {
-    place: Place,
-    since: Instant,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Waits {
+    No,
+    /// It can be handed out.
+    Ready,
+    /// It was added while somebody works on it.
+    Again,
+}
+
+impl<T> Keyed<T> for Entry<T> {
+    fn key(&self) -> &T {
+        &self.item
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -90,9 +102,9 @@ impl<T: Key> State<T> {
     pub(super) fn new(rules: Rules, patience: Duration, shown: bool) -> Self {
         Self {
             rules,
-            ids: HashMap::new(),
+            patience,
             entries: Slab::new(),
-            ready: Ready::new(patience),
+            ready: Ready::default(),
             delayed: BTreeMap::new(),
             again: 0,
             counter: 0,
@@ -110,7 +122,14 @@ impl<T: Key> State<T> {
             self.figures.retried();
         }
         let promoted = self.promote(now);
-        let id = self.entry_of(item);
+        let id = self.entries.id_of(item, |item| Entry {
+            item,
+            waits: Waits::No,
+            place: Place::default(),
+            since: now,
+            delay: None,
+            working: None,
+        });
         let added = match delay.filter(|delay| !delay.is_zero()) {
             None => self.add_now(now, id, priority),
             Some(delay) => self.add_delayed(now + delay.min(FAR), id, priority),
@@ -120,42 +139,37 @@ impl<T: Key> State<T> {
 
     pub(super) fn take(&mut self, now: Instant) -> Take<T> {
         self.promote(now);
-        let Some((place, Waiting { id, since })) = self.ready.pop(now) else {
+        let Self { entries, ready, patience, .. } = self;
+        let overdue = |entry: &Entry<T>| now.saturating_duration_since(entry.since) >= *patience;
+        let next = ready.pop(is_there(entries), |id| entries.get(id).is_some_and(overdue));
+        let Some((id, entry)) = next.and_then(|id| Some((id, entries.get_mut(id)?))) else {
             return match self.next_due() {
                 None if self.closed && self.again == 0 => Take::Closed,
                 due => Take::Wait(due),
             };
         };
-        self.figures.taken(id, place.priority(), since, now);
-        match self.entries.get_mut(id) {
-            Some(entry) => {
-                entry.ready = None;
-                entry.working = Some(now);
-                Take::Work(Taken { id, item: entry.item.clone(), priority: place.priority() })
-            }
-            // What is ready has an entry.
-            None => Take::Wait(self.next_due()),
-        }
+        entry.waits = Waits::No;
+        entry.working = Some(now);
+        let priority = entry.place.priority();
+        self.figures.taken(id, priority, entry.since, now);
+        Take::Work(Taken { id, item: entry.item.clone(), priority })
     }
 
     /// Somebody is done with what was taken.
     pub(super) fn done(&mut self, now: Instant, id: Id) {
         let Some(entry) = self.entries.get_mut(id) else { return };
-        let (working, again) = (entry.working.take(), entry.again.take());
-        if let Some(since) = working {
+        if let Some(since) = entry.working.take() {
             self.figures.finished(id, since, now);
         }
-        match again {
-            Some(Again { place, since }) => {
-                self.again -= 1;
-                let place = match self.rules {
-                    Rules::Layered => Place::new(place.priority(), self.count()),
-                    Rules::Merged => place,
-                };
-                self.make_ready(id, place, since);
-            }
-            None => self.forget_if_unused(id),
+        if entry.waits != Waits::Again {
+            return self.forget_if_unused(id);
         }
+        let (mut place, since) = (entry.place, entry.since);
+        self.again -= 1;
+        if self.rules == Rules::Layered {
+            place = Place::new(place.priority(), self.count());
+        }
+        self.make_ready(id, place, since);
     }
 
     /// No more adds. What is delayed is dropped; what waits stays.
@@ -174,17 +188,18 @@ impl<T: Key> State<T> {
     pub(super) fn clear(&mut self, now: Instant) {
         self.promote(now);
         let mut dropped = Vec::new();
-        let waiting: Vec<Id> =
-            self.ready.drain().map(|waiting| waiting.id).chain(self.figures.running_ids()).collect();
+        let mut waiting = self.ready.drain(is_there(&self.entries));
+        waiting.extend(self.figures.running_ids());
         for id in waiting {
-            let Some(entry) = self.entries.get_mut(id) else { continue };
-            let (ready, again) = (entry.ready.take(), entry.again.take());
-            self.again -= usize::from(again.is_some());
-            let Some(place) = ready.or(again.map(|again| again.place)) else { continue };
+            let Some(entry) = self.entries.get_mut(id).filter(|entry| entry.waits != Waits::No) else {
+                continue;
+            };
+            self.again -= usize::from(entry.waits == Waits::Again);
+            entry.waits = Waits::No;
             if entry.delay.is_none() {
                 dropped.push(entry.item.clone());
             }
-            self.figures.dropped(place.priority());
+            self.figures.dropped(entry.place.priority());
             self.forget_if_unused(id);
         }
         self.close(now);
@@ -237,29 +252,11 @@ impl<T: Key> State<T> {
         self.counter
     }
 
-    fn entry_of(&mut self, item: T) -> Id {
-        match self.ids.entry(item) {
-            MapEntry::Occupied(known) => *known.get(),
-            MapEntry::Vacant(new) => {
-                let item = new.key().clone();
-                let entry = Entry { item, ready: None, again: None, delay: None, working: None };
-                *new.insert(self.entries.insert(entry))
-            }
-        }
-    }
-
     fn forget_if_unused(&mut self, id: Id) {
-        let used = |entry: &Entry<T>| {
-            entry.ready.is_some() || entry.again.is_some() || entry.delay.is_some() || entry.working.is_some()
-        };
-        if self.entries.get(id).is_some_and(|entry| !used(entry))
-            && let Some(entry) = self.entries.remove(id)
-        {
-            self.ids.remove(&entry.item);
-            if self.ids.is_empty() && self.ids.capacity() > KEPT_KEYS {
-                // What a flood of keys took is given back when it is over.
-                self.ids = HashMap::new();
-            }
+        let used =
+            |entry: &Entry<T>| entry.waits != Waits::No || entry.delay.is_some() || entry.working.is_some();
+        if self.entries.get(id).is_some_and(|entry| !used(entry)) {
+            self.entries.remove(id);
         }
     }
 
@@ -295,7 +292,7 @@ impl<T: Key> State<T> {
         self.figures.added(priority);
         let Some(entry) = self.entries.get_mut(id) else { return Added::Nothing };
         if entry.working.is_some() {
-            entry.again = Some(Again { place, since: now });
+            (entry.waits, entry.place, entry.since) = (Waits::Again, place, now);
             self.again += 1;
             return Added::Nothing;
         }
@@ -316,7 +313,7 @@ impl<T: Key> State<T> {
         }
         let counter = kept.unwrap_or_else(|| self.count());
         if let Some(entry) = self.entries.get_mut(id) {
-            entry.delay = Some(Delay { due, counter, priority });
+            entry.delay = Some(Box::new(Delay { due, counter, priority }));
             self.delayed.insert((due, counter), id);
         }
         if first.is_none_or(|first| due < first) { Added::Sooner } else { Added::Nothing }
@@ -325,36 +322,40 @@ impl<T: Key> State<T> {
     fn end_delay(&mut self, id: Id) -> Option<Delay> {
         let delay = self.entries.get_mut(id)?.delay.take()?;
         self.delayed.remove(&(delay.due, delay.counter));
-        Some(delay)
+        Some(*delay)
     }
 
     /// Gives what waits already the higher of two priorities, at the end of its new equals. False if it does not wait.
     fn raise(&mut self, id: Id, priority: i32) -> bool {
-        let Some(entry) = self.entries.get(id) else { return false };
-        let (ready, again) = (entry.ready, entry.again);
-        let Some(old) = ready.or(again.map(|again| again.place)) else { return false };
-        if priority <= old.priority() {
+        let Some(entry) = self.entries.get_mut(id).filter(|entry| entry.waits != Waits::No) else {
+            return false;
+        };
+        let (old, since, waits) = (entry.place.priority(), entry.since, entry.waits);
+        if priority <= old {
             return true;
         }
-        let place = Place::new(priority, self.count());
-        self.figures.raised(old.priority(), priority);
-        if ready.is_some()
-            && let Some(waiting) = self.ready.remove(old)
-        {
-            self.make_ready(id, place, waiting.since);
-        } else if let (Some(again), Some(entry)) = (again, self.entries.get_mut(id)) {
-            entry.again = Some(Again { place, ..again });
+        self.counter += 1;
+        entry.place = Place::new(priority, self.counter);
+        let place = entry.place;
+        self.figures.raised(old, priority);
+        if waits == Waits::Ready {
+            self.ready.left();
+            self.make_ready(id, place, since);
         }
         true
     }
 
     fn make_ready(&mut self, id: Id, place: Place, since: Instant) {
         if let Some(entry) = self.entries.get_mut(id) {
-            entry.ready = Some(place);
-            self.ready.insert(place, Waiting { id, since });
+            (entry.waits, entry.place, entry.since) = (Waits::Ready, place, since);
+            self.ready.insert(place, id, is_there(&self.entries));
         }
     }
 }
 
-/// So much room for keys is kept when there are none.
-const KEPT_KEYS: usize = 2048;
+/// Tells whether a key still waits at the place where it is found.
+fn is_there<T>(entries: &Slab<Entry<T>>) -> impl Fn(Id, u64) -> bool + '_ {
+    |id, counter| {
+        entries.get(id).is_some_and(|entry| entry.waits == Waits::Ready && entry.place.counter() == counter)
+    }
+}

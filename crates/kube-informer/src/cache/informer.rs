@@ -52,6 +52,11 @@ impl<K: Send + Sync + 'static> CacheInformer<K> {
         Ok(CacheSubscription { events, lens: Arc::clone(&self.lens) })
     }
 
+    /// What it is an informer of: `deployments.apps`.
+    pub fn resource(&self) -> String {
+        self.entry.informer().resource()
+    }
+
     /// The copy has held everything that the server had at some moment after the start.
     pub fn has_synced(&self) -> bool {
         self.entry.informer().has_synced()

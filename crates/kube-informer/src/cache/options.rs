@@ -12,6 +12,7 @@ use super::CacheError;
 use super::part::Part;
 use crate::metrics::Metrics;
 use crate::object::Residency;
+use crate::random::any_seed;
 use crate::reflector::Config;
 use crate::selector::{check_fields, check_labels};
 use crate::source::{AnyTransform, is_cluster_scoped, is_segment, resource_name, transform_as};
@@ -209,7 +210,7 @@ impl Default for CacheOptions {
             idle: None,
             sync_timeout: SYNC_TIMEOUT,
             config: Config::default(),
-            seed: 0,
+            seed: any_seed(),
             metrics: None,
         }
     }

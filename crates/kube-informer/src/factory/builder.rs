@@ -55,7 +55,8 @@ pub(super) struct Settings {
     pub(super) metrics: Option<Metrics>,
     on_error: Option<ErrorHook>,
     pub(super) config: Config,
-    pub(super) seed: u64,
+    /// None for another each time.
+    pub(super) seed: Option<u64>,
 }
 
 impl<M: Mode> FactoryBuilder<M> {
@@ -127,7 +128,7 @@ impl<M: Mode> FactoryBuilder<M> {
 
     /// Makes waits and time-outs repeatable; each type gets its own from it.
     pub fn seed(mut self, seed: u64) -> Self {
-        self.settings.seed = seed;
+        self.settings.seed = Some(seed);
         self
     }
 
@@ -191,7 +192,10 @@ impl Settings {
         if let Some(metrics) = &self.metrics {
             builder = builder.metrics(metrics);
         }
-        let builder = builder.seed(self.seed.wrapping_add(number)).resync(self.resync);
+        if let Some(seed) = self.seed {
+            builder = builder.seed(seed.wrapping_add(number));
+        }
+        let builder = builder.resync(self.resync);
         Ok(builder.residency(self.residency).config(self.config.clone()))
     }
 

@@ -12,6 +12,11 @@ use crate::object::Object;
 pub trait Handle<K>: Send + 'static {
     /// Takes one event.
     fn handle(&mut self, event: Event<K>);
+
+    /// Takes one event that others hear of too. Whoever only looks at it may spare the copy.
+    fn handle_shared(&mut self, event: &Event<K>) {
+        self.handle(event.clone());
+    }
 }
 
 impl<K, F: FnMut(Event<K>) + Send + 'static> Handle<K> for F {
@@ -79,25 +84,29 @@ impl<K> EventHandler<K> {
 
 impl<K: Send + Sync + 'static> Handle<K> for EventHandler<K> {
     fn handle(&mut self, event: Event<K>) {
+        self.handle_shared(&event);
+    }
+
+    fn handle_shared(&mut self, event: &Event<K>) {
         match event {
             Event::Added { object, initial } => {
                 if let Some(call) = &mut self.add {
-                    call(&object, initial);
+                    call(object, *initial);
                 }
             }
             Event::Updated { new, resync: true, .. } if self.resync.is_some() => {
                 if let Some(call) = &mut self.resync {
-                    call(&new);
+                    call(new);
                 }
             }
             Event::Updated { old, new, .. } => {
                 if let Some(call) = &mut self.update {
-                    call(&old, &new);
+                    call(old, new);
                 }
             }
             Event::Deleted(gone) => {
                 if let Some(call) = &mut self.delete {
-                    call(&gone);
+                    call(gone);
                 }
             }
         }

@@ -4,12 +4,15 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use futures::Stream;
 use parking_lot::Mutex;
+use tokio::runtime::RuntimeFlavor;
 use tokio::sync::watch;
+use tokio_util::task::TaskTracker;
 
 use super::pending::Pending;
 use super::resync::{Due, Zone};
@@ -18,8 +21,8 @@ use super::{Event, Handle};
 /// When a listener's queue starts to keep one entry per object, unless it is said otherwise.
 const DEFAULT_HIGH_WATER: usize = 65_536;
 
-/// So many events are told before others get their turn.
-const TURN: u32 = 16;
+/// So many events are told before others get their turn, and are handed to a listener at once.
+pub(super) const TURN: usize = 16;
 
 /// How a listener wants to be told.
 #[derive(Clone, Debug)]
@@ -56,8 +59,10 @@ impl ListenerOptions {
         self
     }
 
-    /// The handler may block: it gets a thread of its own. Without this it shares the runtime's threads with everything
-    /// else, and must not hold one for long. Streams have no use for it.
+    /// The handler blocks: it gets a thread of its own from the beginning. Without this it shares the runtime's threads
+    /// with everything else, until a call takes longer than 5 milliseconds; then it goes to a thread of its own. Where
+    /// the runtime has only one thread, every handler that does not ask for its own holds up everything else. Streams have
+    /// no use for it.
     pub fn blocking(mut self) -> Self {
         self.blocking = true;
         self
@@ -106,6 +111,8 @@ pub struct ListenerStatus {
     pub panics: u64,
     /// What the last panic said.
     pub last_panic: Option<String>,
+    /// The handler has a thread of its own: it asked for one, or it was slow.
+    pub own_thread: bool,
     /// All initial objects have been told.
     pub synced: bool,
 }
@@ -114,6 +121,10 @@ pub(super) struct Listener<K> {
     id: u64,
     name: String,
     inner: Mutex<Inner<K>>,
+    /// Events that were taken out and wait for their turn.
+    in_hand: AtomicUsize,
+    /// Nothing is told any more, not even what was taken out.
+    over: AtomicBool,
     progress: watch::Sender<Progress>,
 }
 
@@ -126,19 +137,27 @@ struct Inner<K> {
     told: u64,
     panics: u64,
     last_panic: Option<String>,
+    own_thread: bool,
     waker: Option<Waker>,
+    /// Since when the events that were taken out wait.
+    in_hand_since: Option<Instant>,
     /// The period that it asks for; none for those of the zones.
     period: Option<Duration>,
     /// For each zone.
     due: Vec<Due>,
+    /// For each zone: its objects are to be told again.
+    again: Vec<bool>,
     /// What those who wait have been told.
     progress: Progress,
 }
 
-/// What came of an event.
+/// What came of events.
+#[derive(Default)]
 struct Told {
-    initial: bool,
-    panic: Option<String>,
+    events: u64,
+    initial: usize,
+    panics: u64,
+    last_panic: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,7 +177,7 @@ struct Progress {
 impl<K> Listener<K> {
     pub(super) fn new(id: u64, options: ListenerOptions, zones: &mut [Zone]) -> Self {
         let period = options.resync_period();
-        let due = zones.iter_mut().map(|zone| zone.clock.join(period)).collect();
+        let due: Vec<Due> = zones.iter_mut().map(|zone| zone.clock.join(period)).collect();
         let inner = Inner {
             pending: Pending::new(options.high_water),
             open: Open::Yes,
@@ -167,25 +186,35 @@ impl<K> Listener<K> {
             told: 0,
             panics: 0,
             last_panic: None,
+            own_thread: options.blocking,
             waker: None,
+            in_hand_since: None,
             period,
+            again: vec![false; due.len()],
             due,
             progress: Progress::default(),
         };
         let name = if options.name.is_empty() { format!("listener-{id}") } else { options.name };
-        Self { id, name, inner: Mutex::new(inner), progress: watch::Sender::new(Progress::default()) }
+        Self {
+            id,
+            name,
+            inner: Mutex::new(inner),
+            in_hand: AtomicUsize::new(0),
+            over: AtomicBool::new(false),
+            progress: watch::Sender::new(Progress::default()),
+        }
     }
 
-    /// Puts events in; false if nobody will hear anything any more.
-    pub(super) fn push(&self, events: impl Iterator<Item = Event<K>>, now: Instant) -> bool {
+    /// Puts events in, in pieces; false if nobody will hear anything any more.
+    pub(super) fn push(&self, runs: &[Arc<[Event<K>]>], now: Instant) -> bool {
         let mut inner = self.inner.lock();
         if inner.open != Open::Yes {
             // One that is being drained has to be found if everything is to end at once.
             return inner.open == Open::Draining;
         }
-        for event in events {
-            inner.initial_left += usize::from(event.is_initial());
-            let put = inner.pending.push(event, now);
+        for events in runs {
+            inner.initial_left += events.iter().filter(|event| event.is_initial()).count();
+            let put = inner.pending.push(events, now);
             inner.initial_left = inner.initial_left.saturating_sub(put.initial_cancelled);
         }
         let waker = inner.waker.take();
@@ -202,20 +231,33 @@ impl<K> Listener<K> {
         self.inner.lock().open != Open::No
     }
 
-    /// Whether everything is to be told again now.
-    pub(super) fn is_due(&self, zone: usize, now: Instant, started: Option<Instant>) -> bool {
-        self.inner.lock().due.get_mut(zone).is_some_and(|due| due.take(now, started))
+    /// Whether the objects of a zone are to be told again, from now on.
+    pub(super) fn note_due(&self, zone: usize, now: Instant, started: Option<Instant>) -> bool {
+        let mut inner = self.inner.lock();
+        let due = inner.due.get_mut(zone).is_some_and(|due| due.take(now, started));
+        if let Some(again) = inner.again.get_mut(zone) {
+            *again |= due;
+        }
+        due
+    }
+
+    /// Whether the objects of a zone are to be told again; they count as told then.
+    pub(super) fn take_due(&self, zone: usize) -> bool {
+        self.inner.lock().again.get_mut(zone).is_some_and(std::mem::take)
     }
 
     /// There are other zones; for each it is known which one it was before.
     pub(super) fn join_again(&self, zones: &mut [Zone], before: &[Option<usize>]) {
         let mut inner = self.inner.lock();
         let (period, known) = (inner.period, std::mem::take(&mut inner.due));
+        let again = std::mem::take(&mut inner.again);
         let join = |(zone, before): (&mut Zone, &Option<usize>)| {
             let known = before.and_then(|at| known.get(at)).copied();
             known.unwrap_or_else(|| zone.clock.join(period))
         };
         inner.due = zones.iter_mut().zip(before).map(join).collect();
+        let was = |before: &Option<usize>| before.and_then(|at| again.get(at)).is_some_and(|again| *again);
+        inner.again = before.iter().map(was).collect();
     }
 
     pub(super) fn initial_complete(&self) {
@@ -231,7 +273,7 @@ impl<K> Listener<K> {
             (true, _) => {}
             (false, _) => {
                 inner.open = Open::No;
-                inner.pending.clear();
+                self.drop_all(&mut inner);
             }
         }
         let waker = inner.waker.take();
@@ -244,30 +286,35 @@ impl<K> Listener<K> {
     pub(super) fn status(&self) -> ListenerStatus {
         let now = tokio::time::Instant::now().into_std();
         let inner = self.inner.lock();
+        let in_hand = self.in_hand.load(Ordering::Relaxed);
+        let oldest = inner.in_hand_since.filter(|_| in_hand > 0).or_else(|| inner.pending.oldest());
         ListenerStatus {
             name: self.name.clone(),
-            pending: inner.pending.len(),
-            oldest_pending: inner.pending.oldest().map(|since| now.saturating_duration_since(since)),
+            pending: inner.pending.len() + in_hand,
+            oldest_pending: oldest.map(|since| now.saturating_duration_since(since)),
             coalescing: inner.pending.is_coalescing(),
             coalesced: inner.pending.coalesced(),
             told: inner.told,
             panics: inner.panics,
             last_panic: inner.last_panic.clone(),
+            own_thread: inner.own_thread,
             synced: inner.initial_known && inner.initial_left == 0,
         }
     }
 
-    /// The next event; none at the end. What came of the one before, if there was one, is told with the question.
-    fn poll_next(&self, context: &mut Context<'_>, before: &mut Option<Told>) -> Poll<Option<Event<K>>> {
+    /// The next events; none at the end. What came of those before is told with the question.
+    fn poll_run(&self, context: &mut Context<'_>, before: &mut Told) -> Poll<Option<Arc<[Event<K>]>>> {
         let mut inner = self.inner.lock();
-        if let Some(told) = before.take() {
-            self.note_told(&mut inner, told);
-        }
+        self.note_told(&mut inner, std::mem::take(before));
         if inner.open == Open::No {
             return Poll::Ready(None);
         }
         match inner.pending.pop() {
-            Some(event) => Poll::Ready(Some(event)),
+            Some(run) => {
+                inner.in_hand_since = Some(run.since);
+                self.in_hand.store(run.events.len(), Ordering::Relaxed);
+                Poll::Ready(Some(run.events))
+            }
             None if inner.open == Open::Draining => Poll::Ready(None),
             None => {
                 inner.waker = Some(context.waker().clone());
@@ -276,24 +323,50 @@ impl<K> Listener<K> {
         }
     }
 
-    /// An event has been told, well or not.
-    fn note_told(&self, inner: &mut Inner<K>, told: Told) {
-        inner.told += 1;
-        if let Some(message) = told.panic {
-            inner.panics += 1;
-            inner.last_panic = Some(message);
+    /// The turn has come of one of the events that were taken out; false if it is not to be told any more.
+    fn begin_one(&self) -> bool {
+        if self.over.load(Ordering::Acquire) {
+            return false;
         }
-        if told.initial {
-            inner.initial_left = inner.initial_left.saturating_sub(1);
+        // Nobody else takes events out; whoever drops all has said so before.
+        let left = self.in_hand.load(Ordering::Relaxed).saturating_sub(1);
+        self.in_hand.store(left, Ordering::Relaxed);
+        true
+    }
+
+    /// Events have been told, well or not.
+    fn note_told(&self, inner: &mut Inner<K>, told: Told) {
+        inner.told += told.events;
+        inner.panics += told.panics;
+        if told.last_panic.is_some() {
+            inner.last_panic = told.last_panic;
+        }
+        if told.initial > 0 {
+            inner.initial_left = inner.initial_left.saturating_sub(told.initial);
             self.note_progress(inner, false);
         }
     }
 
-    fn ended(&self) {
+    /// The handler goes to a thread of its own.
+    fn moves(&self, told: Told) {
         let mut inner = self.inner.lock();
+        inner.own_thread = true;
+        self.note_told(&mut inner, told);
+    }
+
+    fn ended(&self, told: Told) {
+        let mut inner = self.inner.lock();
+        self.note_told(&mut inner, told);
         inner.open = Open::No;
-        inner.pending.clear();
+        self.drop_all(&mut inner);
         self.note_progress(&mut inner, true);
+    }
+
+    /// Nothing is told any more.
+    fn drop_all(&self, inner: &mut Inner<K>) {
+        inner.pending.clear();
+        self.over.store(true, Ordering::Release);
+        self.in_hand.store(0, Ordering::Relaxed);
     }
 
     /// Tells those who wait, if there is something to tell.
@@ -313,21 +386,104 @@ impl<K> fmt::Debug for Listener<K> {
     }
 }
 
-/// Calls a handler with every event, until the end. A panic is caught, and the handler goes on.
-pub(super) async fn run<K>(listener: Arc<Listener<K>>, mut handler: impl Handle<K>) {
-    let (mut told, mut turn) = (None, 0);
-    while let Some(event) = std::future::poll_fn(|context| listener.poll_next(context, &mut told)).await {
-        let initial = event.is_initial();
-        let outcome = catch_unwind(AssertUnwindSafe(|| handler.handle(event)));
-        told = Some(Told { initial, panic: outcome.err().map(|panic| panic_message(&*panic)) });
-        turn += 1;
-        if turn == TURN {
+/// A handler that holds its thread for longer than this gets one of its own.
+const SLOW: Duration = Duration::from_millis(5);
+
+/// So many handlers have threads of their own at most, unless they ask for one: the runtime has more, but others need
+/// them too.
+const MAX_OWN_THREADS: usize = 256;
+
+/// How many handlers have got threads of their own.
+static OWN_THREADS: AtomicUsize = AtomicUsize::new(0);
+
+/// Runs a handler beside others. One that turns out to be slow goes on in a thread of its own, so that it delays nobody.
+pub(super) async fn run_beside_others<K, H>(listener: Arc<Listener<K>>, handler: H, tasks: TaskTracker)
+where
+    K: Send + Sync + 'static,
+    H: Handle<K>,
+{
+    let runtime = tokio::runtime::Handle::current();
+    // With one thread for everything there is no other to give.
+    let may_move = runtime.runtime_flavor() != RuntimeFlavor::CurrentThread;
+    let Some((handler, in_hand)) = run(&listener, handler, None, may_move).await else { return };
+    tasks.spawn_blocking(move || {
+        runtime.block_on(run(&listener, handler, Some(in_hand), false));
+        OWN_THREADS.fetch_sub(1, Ordering::Relaxed);
+    });
+}
+
+/// Runs a handler in a thread of its own.
+pub(super) async fn run_alone<K, H: Handle<K>>(listener: Arc<Listener<K>>, handler: H) {
+    run(&listener, handler, None, false).await;
+}
+
+/// Takes one of the threads that there are for slow handlers.
+fn take_thread() -> bool {
+    let more = |taken| (taken < MAX_OWN_THREADS).then_some(taken + 1);
+    OWN_THREADS.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
+}
+
+/// How long the calls take, of a handler that may be moved.
+#[expect(clippy::disallowed_methods, reason = "a thread is held for as long as the clock on the wall says")]
+fn clock(may_move: bool) -> Option<Instant> {
+    may_move.then(Instant::now)
+}
+
+/// Events that were taken out together, and the next of them.
+type InHand<K> = (Arc<[Event<K>]>, usize);
+
+/// Calls a handler with every event, until the end. A panic is caught, and the handler goes on. Returns the handler before
+/// the end if it is to be moved to another thread, with what was taken out for it.
+async fn run<K, H: Handle<K>>(
+    listener: &Listener<K>,
+    mut handler: H,
+    mut in_hand: Option<InHand<K>>,
+    may_move: bool,
+) -> Option<(H, InHand<K>)> {
+    let (mut told, mut turn) = (Told::default(), 0);
+    loop {
+        let (events, mut next) = match in_hand.take() {
+            Some(in_hand) => in_hand,
+            None => match std::future::poll_fn(|context| listener.poll_run(context, &mut told)).await {
+                Some(events) => (events, 0),
+                None => break,
+            },
+        };
+        let mut began = clock(may_move);
+        while let Some(event) = events.get(next).filter(|_| listener.begin_one()) {
+            let outcome = catch_unwind(AssertUnwindSafe(|| handler.handle_shared(event)));
+            told.add(event.is_initial(), outcome.err().map(|panic| panic_message(&*panic)));
+            (next, turn) = (next + 1, turn + 1);
+            let ended = clock(may_move);
+            let slow = ended.zip(began).is_some_and(|(ended, began)| ended - began > SLOW);
+            if slow && take_thread() {
+                listener.moves(told);
+                return Some((handler, (events, next)));
+            }
+            began = ended;
+        }
+        drop(events);
+        if turn >= TURN {
             // Handlers are not asynchronous: others get their turn.
             turn = 0;
             tokio::task::yield_now().await;
         }
     }
-    listener.ended();
+    // Whoever waits for the end waits for what the handler holds, too.
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(handler)));
+    listener.ended(told);
+    None
+}
+
+impl Told {
+    fn add(&mut self, initial: bool, panic: Option<String>) {
+        self.events += 1;
+        self.initial += usize::from(initial);
+        if panic.is_some() {
+            self.panics += 1;
+            self.last_panic = panic;
+        }
+    }
 }
 
 /// What a panic said.
@@ -392,11 +548,24 @@ impl<K> fmt::Debug for Registration<K> {
 #[must_use = "a stream does nothing unless it is polled"]
 pub struct Subscription<K> {
     listener: Arc<Listener<K>>,
+    /// What was taken out, and the next of it.
+    run: Option<(Arc<[Event<K>]>, usize)>,
 }
 
 impl<K> Subscription<K> {
     pub(super) fn new(listener: Arc<Listener<K>>) -> Self {
-        Self { listener }
+        Self { listener, run: None }
+    }
+
+    /// The next of what was taken out.
+    fn next_in_hand(&mut self) -> Option<Event<K>> {
+        let (events, next) = self.run.as_mut()?;
+        let event = events.get(*next).cloned();
+        *next += 1;
+        if event.is_none() || *next == events.len() {
+            self.run = None;
+        }
+        event.filter(|_| self.listener.begin_one())
     }
 
     /// How the subscription is doing.
@@ -408,20 +577,27 @@ impl<K> Subscription<K> {
 impl<K> Stream for Subscription<K> {
     type Item = Event<K>;
 
-    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Event<K>>> {
-        let next = self.listener.poll_next(context, &mut None);
-        if let Poll::Ready(Some(event)) = &next {
-            // What the reader does with it, and when, is not for the listener to know.
-            let told = Told { initial: event.is_initial(), panic: None };
-            self.listener.note_told(&mut self.listener.inner.lock(), told);
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Event<K>>> {
+        loop {
+            if let Some(event) = self.next_in_hand() {
+                // What the reader does with it, and when, is not for the listener to know.
+                let mut told = Told::default();
+                told.add(event.is_initial(), None);
+                self.listener.note_told(&mut self.listener.inner.lock(), told);
+                return Poll::Ready(Some(event));
+            }
+            match self.listener.poll_run(context, &mut Told::default()) {
+                Poll::Ready(Some(events)) => self.run = Some((events, 0)),
+                Poll::Ready(None) => return Poll::Ready(None),
+                Poll::Pending => return Poll::Pending,
+            }
         }
-        next
     }
 }
 
 impl<K> Drop for Subscription<K> {
     fn drop(&mut self) {
-        self.listener.ended();
+        self.listener.ended(Told::default());
     }
 }
 

@@ -29,8 +29,9 @@ use tokio_util::task::TaskTracker;
 
 use crate::object::Object;
 use crate::store::Snapshot;
-use listener::Listener;
 pub(crate) use resync::Zone;
+
+use listener::{Listener, TURN};
 
 /// All listeners of one kind.
 ///
@@ -96,22 +97,34 @@ impl<K: Resource + Send + Sync + 'static> Fanout<K> {
         self.zones.iter_mut().for_each(|zone| zone.clock.start(now));
     }
 
-    /// When to call [`tell_again`](Self::tell_again) next; none for never.
+    /// When to call [`note_due`](Self::note_due) next; none for never.
     pub fn next_resync(&self) -> Option<Instant> {
         self.zones.iter().filter_map(|zone| zone.clock.next_check()).min()
     }
 
-    /// Tells everything that is there to the listeners that are due.
-    pub fn tell_again(&mut self, now: Instant, there: &Snapshot<K>) {
+    /// Finds out which listeners are due; false if nobody is. They are told when [`tell_again`](Self::tell_again) is
+    /// called.
+    pub fn note_due(&mut self, now: Instant) -> bool {
+        let mut any = false;
         for (at, zone) in self.zones.iter_mut().enumerate().filter(|(_, zone)| zone.clock.is_due(now)) {
             let started = zone.clock.last_check();
-            for listener in self.listeners.iter().filter(|listener| listener.is_due(at, now, started)) {
+            for listener in &self.listeners {
+                any |= listener.note_due(at, now, started);
+            }
+            zone.clock.checked(now);
+        }
+        any
+    }
+
+    /// Tells everything that is there to the listeners that were due.
+    pub fn tell_again(&mut self, now: Instant, there: &Snapshot<K>) {
+        for (at, zone) in self.zones.iter().enumerate() {
+            for listener in self.listeners.iter().filter(|listener| listener.take_due(at)) {
                 let again = there.iter().filter(|object| zone.covers(object.namespace()));
                 let again =
                     again.map(|object| Event::Updated { old: object.clone(), new: object, resync: true });
-                listener.push(again, now);
+                listener.push(&runs(again), now);
             }
-            zone.clock.checked(now);
         }
     }
 
@@ -125,7 +138,13 @@ impl<K: Resource + Send + Sync + 'static> Fanout<K> {
     ) -> Registration<K> {
         let blocking = options.is_blocking();
         let listener = self.add(options, there);
-        spawn(&self.tasks, blocking, listener::run(Arc::clone(&listener), handler).boxed());
+        let told = Arc::clone(&listener);
+        let run = if blocking {
+            listener::run_alone(told, handler).boxed()
+        } else {
+            listener::run_beside_others(told, handler, self.tasks.clone()).boxed()
+        };
+        spawn(&self.tasks, blocking, run);
         Registration::new(listener)
     }
 
@@ -140,8 +159,16 @@ impl<K: Resource + Send + Sync + 'static> Fanout<K> {
 
     /// Tells everybody what has happened, in order.
     pub fn tell(&mut self, events: &[Event<K>]) {
-        let now = tokio::time::Instant::now().into_std();
-        self.listeners.retain(|listener| listener.push(events.iter().cloned(), now));
+        self.tell_all(events.iter().cloned());
+    }
+
+    /// The same with events that nobody else needs.
+    pub(crate) fn tell_all(&mut self, events: impl IntoIterator<Item = Event<K>>) {
+        if self.listeners.is_empty() {
+            return;
+        }
+        let (runs, now) = (runs(events), tokio::time::Instant::now().into_std());
+        self.listeners.retain(|listener| listener.push(&runs, now));
     }
 
     /// Says that the first list has been told in whole.
@@ -160,7 +187,7 @@ impl<K: Resource + Send + Sync + 'static> Fanout<K> {
         self.next_id += 1;
         let listener = Arc::new(Listener::new(self.next_id, options, &mut self.zones));
         let now = tokio::time::Instant::now().into_std();
-        listener.push(there.into_iter().map(|object| Event::Added { object, initial: true }), now);
+        listener.push(&runs(there.into_iter().map(|object| Event::Added { object, initial: true })), now);
         if self.synced {
             listener.initial_complete();
         }
@@ -171,6 +198,17 @@ impl<K: Resource + Send + Sync + 'static> Fanout<K> {
         self.listeners.push(Arc::clone(&listener));
         listener
     }
+}
+
+/// Events in short pieces, which all listeners share: what one of them has looked at, the others need not decode, and
+/// what all have heard of goes soon.
+fn runs<K>(events: impl IntoIterator<Item = Event<K>>) -> Vec<Arc<[Event<K>]>> {
+    let mut events = events.into_iter().peekable();
+    let mut runs = Vec::new();
+    while events.peek().is_some() {
+        runs.push(events.by_ref().take(TURN).collect());
+    }
+    runs
 }
 
 /// Runs a handler. It is boxed, so that what runs tasks is not compiled anew for each.

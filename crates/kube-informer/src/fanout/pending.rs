@@ -1,6 +1,7 @@
 //! The events that wait for one listener.
 
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::{Deleted, Event};
@@ -17,12 +18,23 @@ pub(super) struct Pending<K> {
 
 #[derive(Debug)]
 enum State<K> {
-    /// With the time since when each waits.
-    Every(VecDeque<(Instant, Event<K>)>),
+    Every {
+        waiting: VecDeque<Run<K>>,
+        /// How many events there are in them.
+        len: usize,
+    },
     Latest {
         order: VecDeque<Box<str>>,
         entries: HashMap<Box<str>, Entry<K>>,
     },
+}
+
+/// Events that were told together. All listeners share them.
+#[derive(Debug)]
+pub(super) struct Run<K> {
+    /// Since when they wait.
+    pub(super) since: Instant,
+    pub(super) events: Arc<[Event<K>]>,
 }
 
 /// What the listener does not know yet about one object.
@@ -52,12 +64,12 @@ pub(super) struct Put {
 
 impl<K> Pending<K> {
     pub(super) fn new(high_water: Option<usize>) -> Self {
-        Self { high_water, state: State::Every(VecDeque::new()), coalesced: 0 }
+        Self { high_water, state: State::empty(), coalesced: 0 }
     }
 
     pub(super) fn len(&self) -> usize {
         match &self.state {
-            State::Every(events) => events.len(),
+            State::Every { len, .. } => *len,
             State::Latest { entries, .. } => entries.len(),
         }
     }
@@ -74,59 +86,69 @@ impl<K> Pending<K> {
     /// Since when the first event waits.
     pub(super) fn oldest(&self) -> Option<Instant> {
         match &self.state {
-            State::Every(events) => events.front().map(|(since, _)| *since),
+            State::Every { waiting, .. } => waiting.front().map(|run| run.since),
             State::Latest { order, entries } => {
                 order.iter().find_map(|key| entries.get(key)).map(|entry| entry.since)
             }
         }
     }
 
-    pub(super) fn push(&mut self, event: Event<K>, now: Instant) -> Put {
-        if let State::Every(events) = &mut self.state {
-            if self.high_water.is_none_or(|mark| events.len() < mark) {
-                events.push_back((now, event));
+    pub(super) fn push(&mut self, events: &Arc<[Event<K>]>, now: Instant) -> Put {
+        if let State::Every { waiting, len } = &mut self.state {
+            if self.high_water.is_none_or(|mark| *len + events.len() <= mark) {
+                *len += events.len();
+                waiting.push_back(Run { since: now, events: Arc::clone(events) });
                 return Put { initial_cancelled: 0 };
             }
-            let waiting = std::mem::take(events);
+            let waiting = std::mem::take(waiting);
             self.state = State::Latest { order: VecDeque::new(), entries: HashMap::new() };
-            let merged = waiting.into_iter().map(|(since, event)| usize::from(self.merge(event, since)));
+            let merged = waiting.into_iter().map(|run| self.merge_all(&run.events, run.since));
             let cancelled: usize = merged.sum();
-            return Put { initial_cancelled: cancelled + usize::from(self.merge(event, now)) };
+            return Put { initial_cancelled: cancelled + self.merge_all(events, now) };
         }
-        Put { initial_cancelled: usize::from(self.merge(event, now)) }
+        Put { initial_cancelled: self.merge_all(events, now) }
     }
 
-    /// The next event; none if nothing waits.
-    pub(super) fn pop(&mut self) -> Option<Event<K>> {
+    /// The next events, which were told together; none if nothing waits.
+    pub(super) fn pop(&mut self) -> Option<Run<K>> {
         let State::Latest { order, entries } = &mut self.state else {
-            let State::Every(events) = &mut self.state else { return None };
-            return events.pop_front().map(|(_, event)| event);
+            let State::Every { waiting, len } = &mut self.state else { return None };
+            let run = waiting.pop_front()?;
+            *len = len.saturating_sub(run.events.len());
+            return Some(run);
         };
         while let Some(key) = order.pop_front() {
             let Some(entry) = entries.remove(&key) else { continue };
             if entries.is_empty() {
-                self.state = State::Every(VecDeque::new());
+                self.state = State::empty();
             }
-            return Some(entry.into_event());
+            return Some(Run { since: entry.since, events: [entry.into_event()].into() });
         }
-        self.state = State::Every(VecDeque::new());
+        self.state = State::empty();
         None
     }
 
     pub(super) fn clear(&mut self) {
-        self.state = State::Every(VecDeque::new());
+        self.state = State::empty();
     }
 
-    /// Puts an event into the entry of its object; true if an initial object vanished with it.
-    fn merge(&mut self, event: Event<K>, since: Instant) -> bool {
-        let State::Latest { order, entries } = &mut self.state else { return false };
+    /// Puts events into the entries of their objects; returns how many initial objects vanished with them.
+    fn merge_all(&mut self, events: &[Event<K>], since: Instant) -> usize {
+        events.iter().map(|event| self.merge(event.clone(), since)).sum()
+    }
+
+    /// Puts an event into the entry of its object; returns how many initial objects vanished with it.
+    fn merge(&mut self, event: Event<K>, since: Instant) -> usize {
+        let State::Latest { order, entries } = &mut self.state else { return 0 };
         let key: Box<str> = event.object().key().into();
         let Some(entry) = entries.get_mut(&key) else {
             order.push_back(key.clone());
             entries.insert(key, Entry::of(event, since));
-            return false;
+            return 0;
         };
         self.coalesced += 1;
+        // What comes out of the entry is what was in it before, or a change of that.
+        let merged = usize::from(event.is_initial());
         entry.resync &= matches!(event, Event::Updated { resync: true, .. });
         entry.now = match event {
             Event::Added { object, .. } | Event::Updated { new: object, .. } => Now::There(object),
@@ -134,12 +156,18 @@ impl<K> Pending<K> {
         };
         if entry.seen.is_none() && matches!(entry.now, Now::Gone(_)) {
             // The listener never heard of it, and need not. Its place in the order is passed over later.
-            let initial = entry.initial;
+            let initial = usize::from(entry.initial);
             entries.remove(&key);
             forget_empty_places(order, entries);
-            return initial;
+            return merged + initial;
         }
-        false
+        merged
+    }
+}
+
+impl<K> State<K> {
+    fn empty() -> Self {
+        State::Every { waiting: VecDeque::new(), len: 0 }
     }
 }
 
@@ -198,16 +226,16 @@ mod tests {
         };
         let now = tokio::time::Instant::now().into_std();
         let mut pending = Pending::new(Some(1));
-        pending.push(Event::Added { object: object("stays"), initial: false }, now);
+        pending.push(&[Event::Added { object: object("stays"), initial: false }].into(), now);
         for round in 0..10_000 {
             let name = format!("blink-{}", round % 7);
-            pending.push(Event::Added { object: object(&name), initial: false }, now);
-            pending.push(Event::Deleted(Deleted::new(object(&name))), now);
+            pending.push(&[Event::Added { object: object(&name), initial: false }].into(), now);
+            pending.push(&[Event::Deleted(Deleted::new(object(&name)))].into(), now);
         }
         assert_eq!(pending.len(), 1);
         let State::Latest { order, .. } = &pending.state else { panic!("it coalesces") };
         assert!(order.len() < 200, "{} places", order.len());
-        assert_eq!(pending.pop().unwrap().object().key(), "stays");
+        assert_eq!(pending.pop().unwrap().events[0].object().key(), "stays");
         assert!(pending.pop().is_none() && !pending.is_coalescing());
     }
 }

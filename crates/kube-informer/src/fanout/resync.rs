@@ -71,6 +71,7 @@ impl Zone {
 
 impl ResyncClock {
     pub(crate) fn new(period: Duration) -> Self {
+        let period = if period.is_zero() { period } else { period.max(MIN_PERIOD) };
         Self { period, check: period, last_check: None }
     }
 

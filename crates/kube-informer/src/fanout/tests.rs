@@ -138,7 +138,7 @@ async fn a_removed_handler_drops_what_waits_and_a_drained_one_does_not() {
 async fn a_slow_listener_gets_the_latest_state_of_each_object_and_delays_nobody() {
     let mut fanout = Fanout::new();
     let mut slow = fanout.subscribe(ListenerOptions::new().high_water(3), []);
-    let mut fast = fanout.subscribe(ListenerOptions::new().lossless(), []);
+    let mut fast = fanout.subscribe(ListenerOptions::new().high_water(3).lossless(), []);
     for event in [
         updated("seen", 1, 2),
         added("new", 3),

@@ -18,7 +18,8 @@ use super::{InformerError, InformerStatus, Shared, SharedInformer};
 use crate::fanout::{Fanout, Zone};
 use crate::metrics::{self, Metrics, Observed};
 use crate::object::Residency;
-use crate::queue::DEFAULT_CAPACITY;
+use crate::queue::{DEFAULT_CAPACITY, MAX_CAPACITY};
+use crate::random::any_seed;
 use crate::reflector::Config;
 use crate::source::{ListWatch, Make, Scope, SourceError, Transform};
 use crate::store::Store;
@@ -67,7 +68,7 @@ impl<K: Resource + Send + Sync + 'static> InformerBuilder<K> {
     pub(crate) fn of(sources: Vec<Arc<dyn ListWatch<K>>>) -> Self {
         let settings = Settings {
             config: Config::default(),
-            seed: 0,
+            seed: any_seed(),
             queue: DEFAULT_CAPACITY,
             residency: Residency::default(),
             transform: None,
@@ -107,16 +108,17 @@ impl<K: Resource + Send + Sync + 'static> InformerBuilder<K> {
         self
     }
 
-    /// Makes waits and time-outs repeatable. Informers of one program should have different seeds, so that they do
-    /// not all reconnect at the same moment.
+    /// Makes waits and time-outs repeatable, for tests. Without it they are different in each informer of each program,
+    /// so that they do not all reconnect at the same moment.
     pub fn seed(mut self, seed: u64) -> Self {
         self.settings.seed = seed;
         self
     }
 
-    /// How many changes wait at most for the store before the watch is slowed down; 1,024 by default.
+    /// How many changes wait at most for the store before the watch is slowed down; 1,024 by default, and no more
+    /// than [`MAX_CAPACITY`](crate::queue::MAX_CAPACITY).
     pub fn queue_capacity(mut self, deltas: usize) -> Self {
-        self.settings.queue = deltas;
+        self.settings.queue = deltas.min(MAX_CAPACITY);
         self
     }
 

@@ -12,10 +12,11 @@ use tokio_util::sync::CancellationToken;
 use super::builder::OnError;
 use super::process::{BATCH, want};
 use super::status::{InformerStatus, Phase, Took};
-use super::step::{List, Step, steps};
+use super::step::{List, Step, StepKind, steps};
 use crate::fanout::{Event, Handle};
 use crate::object::Residency;
-use crate::queue::{Consumer, DEFAULT_CAPACITY, queue};
+use crate::queue::{Consumer, DEFAULT_CAPACITY, Delta, Producer, queue};
+use crate::random::any_seed;
 use crate::reflector::{Config, Note, Reflector};
 use crate::source::{ListWatch, Scope, SourceError, Transform};
 use crate::store::Store;
@@ -83,7 +84,7 @@ where
             store: Store::new(),
             status: watch::Sender::new(status),
             config: Config::default(),
-            seed: 0,
+            seed: any_seed(),
             resync: Duration::ZERO,
             residency: Residency::default(),
             transform: None,
@@ -150,12 +151,12 @@ where
         });
         self.status.send_modify(|status| status.phase = Phase::Running);
         let end = self.status.clone();
-        let process =
-            Process { handler: self.handler, store: self.store, status: self.status, resync: self.resync };
+        let process = Process { handler: self.handler, store: self.store, status: self.status };
         tokio::select! {
             biased;
             () = stop.cancelled() => {}
             () = process.run(consumer) => {}
+            () = resync(producer.clone(), self.resync) => {}
             () = reflector.run(producer, stop.clone()) => {}
         }
         end.send_modify(|status| status.phase = Phase::Stopped);
@@ -166,33 +167,35 @@ struct Process<K, H> {
     handler: H,
     store: Store<K>,
     status: watch::Sender<InformerStatus>,
-    resync: Duration,
+}
+
+/// Says every so often that everything is to be told again; zero for never.
+async fn resync<K>(queue: Producer<K>, period: Duration) {
+    while let Some(next) = Instant::now().checked_add(period).filter(|_| !period.is_zero()) {
+        tokio::time::sleep_until(next).await;
+        if queue.push(Delta::Resync).await.is_err() {
+            return;
+        }
+    }
+    std::future::pending::<()>().await;
 }
 
 impl<K: Resource + Send + Sync + 'static, H: Handle<K>> Process<K, H> {
     async fn run(mut self, mut consumer: Consumer<K>) {
-        let next = |resync: Duration| Instant::now().checked_add(resync).filter(|_| !resync.is_zero());
-        let mut next_resync = next(self.resync);
-        loop {
-            tokio::select! {
-                biased;
-                () = tokio::time::sleep_until(next_resync.unwrap_or_else(Instant::now)), if next_resync.is_some() => {
-                    next_resync = next(self.resync);
-                    for object in self.store.list() {
-                        self.handler.handle(Event::Updated { old: object.clone(), new: object, resync: true });
-                    }
-                }
-                batch = consumer.pop_batch(BATCH) => {
-                    let Some(batch) = batch else { return };
-                    for step in steps(batch) {
-                        self.take(step);
-                    }
-                }
+        while let Some(batch) = consumer.pop_batch(BATCH).await {
+            for step in steps(batch) {
+                self.take(step);
             }
         }
     }
 
     fn take(&mut self, step: Step<K>) {
+        if step.kind() == StepKind::Again {
+            for object in self.store.list() {
+                self.handler.handle(Event::Updated { old: object.clone(), new: object, resync: true });
+            }
+            return;
+        }
         let (kind, version) = (step.kind(), step.version().to_owned());
         let initial = !self.status.borrow().synced;
         let list = List { scope: &Scope::default(), initial, anew: false };

@@ -30,10 +30,13 @@ use tokio_util::task::TaskTracker;
 
 use crate::fanout::{Handle, ListenerOptions, Registration, Subscription, Zone};
 use crate::metrics::{Observation, Observed};
-use crate::source::{ListWatch, Scope};
+use crate::source::{ListWatch, Scope, SourceError};
 use crate::store::{Index, IndexError, IndexValues, Snapshot, Store, Version, Write};
 use process::{Stage, Traffic};
 use sources::Sources;
+
+/// What is said where nothing can run.
+const NO_RUNTIME: &str = "the informer was started outside of a tokio runtime, and follows nothing until it is started inside of one";
 
 /// A local, current copy of all objects of a kind, and listeners that hear every change.
 ///
@@ -152,8 +155,15 @@ impl<K: Resource + Send + Sync + 'static> SharedInformer<K> {
         InformerBuilder::across(sources)
     }
 
-    /// Starts to follow. Calls after the first do nothing. Needs a tokio runtime.
+    /// Starts to follow. Calls after the first do nothing. Needs a tokio runtime: outside of one nothing is started, and
+    /// the status says so.
     pub fn start(&self) {
+        if tokio::runtime::Handle::try_current().is_err() {
+            let error = SourceError::trouble(NO_RUNTIME.to_owned());
+            let now = tokio::time::Instant::now().into_std();
+            self.shared.status.send_modify(|status| status.failed(None, &error, false, now));
+            return;
+        }
         // Held until it has started: whoever stops it meanwhile waits, and then finds all tasks.
         if let Some(sources) = &mut *self.shared.sources.lock()
             && !self.shared.stop.is_cancelled()
@@ -226,7 +236,7 @@ impl<K: Resource + Send + Sync + 'static> SharedInformer<K> {
         let now = tokio::time::Instant::now().into_std();
         self.shared.stage.lock().fanout.resync_zones(zones, now);
         self.shared.resync_changed.notify_one();
-        process::tell_again(&self.shared);
+        process::keep_telling(&self.shared);
     }
 
     fn change_sources(&self, new: Vec<Arc<dyn ListWatch<K>>>, anew: bool) -> Result<(), InformerError> {
@@ -406,6 +416,10 @@ impl<K: Resource + Send + Sync + 'static> Observed for Shared<K> {
         let latency = self.latency.clone().filter(|_| self.is_shown())?;
         let packed_bytes = self.store.snapshot().iter().map(|object| object.packed_bytes()).sum();
         Some(Observation { scope: self.scope.clone(), status: self.status(), packed_bytes, latency })
+    }
+
+    fn shown(&self) -> Option<(String, InformerStatus)> {
+        self.is_shown().then(|| (self.scope.resource(), self.status()))
     }
 }
 

@@ -17,7 +17,7 @@ use super::step::{Applied, List, Step, StepKind, steps, written};
 use super::{Phase, Shared};
 use crate::fanout::{Fanout, panic_message};
 use crate::object::Residency;
-use crate::queue::{Consumer, Depth, queue};
+use crate::queue::{Closed, Consumer, Delta, Depth, Producer, queue};
 use crate::reflector::{Note, Reflector};
 use crate::source::{Scope, SourceError, Transform, Want};
 use crate::store::{Store, Write};
@@ -30,11 +30,11 @@ pub(super) fn started<K: Resource + Send + Sync + 'static>(shared: &Arc<Shared<K
     shared.runtime.get_or_init(tokio::runtime::Handle::current);
     shared.stage.lock().fanout.start_resync(Instant::now().into_std());
     shared.status.send_modify(|status| status.phase = Phase::Running);
-    tell_again(shared);
+    keep_telling(shared);
 }
 
 /// Sees to it that listeners are told everything again when it is time.
-pub(super) fn tell_again<K: Resource + Send + Sync + 'static>(shared: &Arc<Shared<K>>) {
+pub(super) fn keep_telling<K: Resource + Send + Sync + 'static>(shared: &Arc<Shared<K>>) {
     let mut stage = shared.stage.lock();
     if !stage.resyncing && !shared.stop.is_cancelled() && stage.fanout.next_resync().is_some() {
         stage.resyncing = true;
@@ -147,20 +147,35 @@ async fn resync<K: Resource + Send + Sync + 'static>(shared: Weak<Shared<K>>, ch
     let turn = || {
         let shared = shared.upgrade()?;
         let mut stage = shared.stage.lock();
-        let now = Instant::now().into_std();
-        if stage.fanout.next_resync().is_some_and(|next| next <= now) {
-            stage.fanout.tell_again(now, &shared.store.snapshot());
-        }
+        let due = stage.fanout.note_due(Instant::now().into_std());
         let next = stage.fanout.next_resync();
         stage.resyncing = next.is_some();
-        next
+        // In order with what the source says; where there are several, they have no order among them.
+        Some((due.then(|| shared.traffic.lock().any_queue()), next))
     };
-    while let Some(next) = turn() {
+    while let Some((due, next)) = turn() {
+        if let Some(queue) = due {
+            let queued = match queue {
+                Some(queue) => queue.push(Delta::Resync).await,
+                None => Err(Closed),
+            };
+            if let (Err(Closed), Some(shared)) = (queued, shared.upgrade()) {
+                tell_again(&shared);
+            }
+        }
+        let Some(next) = next else { return };
         tokio::select! {
+            biased;
             () = tokio::time::sleep_until(next.into()) => {}
             () = changed.notified() => {}
         }
     }
+}
+
+/// Tells listeners that are due everything again.
+fn tell_again<K: Resource + Send + Sync + 'static>(shared: &Shared<K>) {
+    let mut stage = shared.stage.lock();
+    stage.fanout.tell_again(Instant::now().into_std(), &shared.store.snapshot());
 }
 
 /// Takes what one reflector says.
@@ -186,11 +201,14 @@ impl<K: Resource + Send + Sync + 'static> Processor<K> {
 
     /// Takes one step: the store is written and the listeners are told, undisturbed by those who join.
     fn take(&self, shared: &Shared<K>, step: Step<K>) {
+        if step.kind() == StepKind::Again {
+            return tell_again(shared);
+        }
         let (kind, version) = (step.kind(), step.version().to_owned());
         let mut stage = shared.stage.lock();
         // What comes from a source that is followed no more is not wanted.
         let Some(applied) = stage.take(self.source, step, &shared.store) else { return };
-        let (events, objects) = (applied.events.len() as u64, shared.store.snapshot().len());
+        let (events, objects) = (applied.told, shared.store.snapshot().len());
         let took = Took { kind, version, events, objects, quarantine: applied.quarantine };
         shared.status.send_modify(|status| status.took(self.source, took, Instant::now().into_std()));
         // The status is told of steps in their order.
@@ -248,7 +266,7 @@ impl<K: Resource + Send + Sync + 'static> Stage<K> {
 
     /// Writes to the store what no source says, and tells it.
     pub(super) fn write(&mut self, store: &Store<K>, writes: Vec<Write<K>>) {
-        self.fanout.tell(&written(store.write(writes, None)));
+        self.fanout.tell_all(written(store.write(writes, None)));
     }
 
     /// Takes one step of a source; none if the source is followed no more.
@@ -258,8 +276,10 @@ impl<K: Resource + Send + Sync + 'static> Stage<K> {
         let everything = step.kind() == StepKind::Everything;
         let Reached { scope, listed, anew, .. } = &self.scopes[at];
         let list = List { scope, initial: !listed && !self.complete, anew: *anew };
-        let applied = step.apply(store, list, current.as_deref());
-        self.fanout.tell(&applied.events);
+        let mut applied = step.apply(store, list, current.as_deref());
+        let events = std::mem::take(&mut applied.events);
+        applied.told = events.len() as u64;
+        self.fanout.tell_all(events);
         if everything {
             (self.scopes[at].listed, self.scopes[at].anew) = (true, false);
             self.complete_if_listed();
@@ -293,6 +313,11 @@ impl<K> Traffic<K> {
     fn heard(&mut self, bytes: usize, now: std::time::Instant) {
         self.received_bytes += bytes as u64;
         self.last_heard = Some(now);
+    }
+
+    /// A queue that somebody takes from.
+    fn any_queue(&self) -> Option<Producer<K>> {
+        self.queues.iter().find_map(Depth::producer)
     }
 
     /// Changes that wait for the store.

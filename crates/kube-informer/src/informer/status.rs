@@ -161,6 +161,7 @@ impl InformerStatus {
         self.objects = took.objects;
         match took.kind {
             StepKind::Bookmark => self.last_bookmark = Some(now),
+            StepKind::Again => {}
             StepKind::Everything => self.last_event = Some(now),
             StepKind::Changes => {
                 self.last_event = Some(now);

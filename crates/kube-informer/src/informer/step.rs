@@ -22,6 +22,8 @@ pub(super) enum Step<K> {
     Everything { objects: Vec<Object<K>>, undecodable: Vec<DecodeError>, version: String },
     /// Nothing more has happened up to this version.
     Bookmark { version: String },
+    /// Everything is to be told again.
+    Again,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +31,7 @@ pub(super) enum StepKind {
     Changes,
     Everything,
     Bookmark,
+    Again,
 }
 
 /// Changes of single objects, in order.
@@ -54,6 +57,8 @@ pub(super) struct List<'a> {
 pub(super) struct Applied<K> {
     /// What listeners are to be told.
     pub(super) events: Vec<Event<K>>,
+    /// How many events listeners have been told.
+    pub(super) told: u64,
     pub(super) quarantine: Quarantine,
 }
 
@@ -84,6 +89,7 @@ pub(super) fn steps<K: Resource>(batch: Vec<Delta<K>>) -> Vec<Step<K>> {
                 continue;
             }
             Delta::Bookmark { resource_version } => Step::Bookmark { version: resource_version },
+            Delta::Resync => Step::Again,
             Delta::Replaced { objects, resource_version, undecodable } => {
                 Step::Everything { objects, undecodable, version: resource_version }
             }
@@ -101,14 +107,16 @@ impl<K: Resource> Step<K> {
             Step::Changes(_) => StepKind::Changes,
             Step::Everything { .. } => StepKind::Everything,
             Step::Bookmark { .. } => StepKind::Bookmark,
+            Step::Again => StepKind::Again,
         }
     }
 
-    /// The version up to which the copy is current after it.
+    /// The version up to which the copy is current after it; empty if it says nothing about that.
     pub(super) fn version(&self) -> &str {
         match self {
             Step::Changes(changes) => &changes.version,
             Step::Everything { version, .. } | Step::Bookmark { version } => version,
+            Step::Again => "",
         }
     }
 
@@ -119,11 +127,12 @@ impl<K: Resource> Step<K> {
                 if let Some(version) = version {
                     store.bookmark(version);
                 }
-                Applied { events: Vec::new(), quarantine: Quarantine::default() }
+                Applied { events: Vec::new(), told: 0, quarantine: Quarantine::default() }
             }
+            Step::Again => Applied { events: Vec::new(), told: 0, quarantine: Quarantine::default() },
             Step::Changes(Changes { writes, quarantine, .. }) => {
                 let events = written(store.write(writes, version));
-                Applied { events, quarantine: Quarantine { anew: false, objects: quarantine } }
+                Applied { events, told: 0, quarantine: Quarantine { anew: false, objects: quarantine } }
             }
             Step::Everything { objects, undecodable, .. } => {
                 let kept: HashSet<String> =
@@ -135,7 +144,7 @@ impl<K: Resource> Step<K> {
                 };
                 let objects = undecodable.into_iter().map(named).collect();
                 let quarantine = Quarantine { anew: true, objects };
-                Applied { events: replaced(written, list), quarantine }
+                Applied { events: replaced(written, list), told: 0, quarantine }
             }
         }
     }
@@ -187,9 +196,14 @@ impl<K: Resource> Changes<K> {
     }
 }
 
-/// What changes of single objects mean for listeners.
+/// What changes of single objects mean for listeners. A watch that began from nowhere says again what is known: that is
+/// none.
 pub(super) fn written<K>(written: Vec<Written<K>>) -> Vec<Event<K>> {
-    written.into_iter().filter_map(changed).collect()
+    let is_known = |written: &Written<K>| match (&written.old, &written.new) {
+        (Some(old), Some(new)) => old.is_same_version(new),
+        _ => false,
+    };
+    written.into_iter().filter(|written| !is_known(written)).filter_map(changed).collect()
 }
 
 /// What a change of one object means for listeners.
@@ -283,6 +297,14 @@ mod tests {
         let store = Store::new();
         told(&store, vec![replaced(objects, 1)]);
         store
+    }
+
+    #[test]
+    fn a_resync_is_one_step_and_stays_where_it_was_put() {
+        let deltas =
+            vec![Added(object("a", 2)), Added(object("b", 3)), Delta::Resync, Updated(object("a", 4))];
+        let kinds: Vec<StepKind> = steps(deltas).iter().map(Step::kind).collect();
+        assert_eq!(kinds, [StepKind::Changes, StepKind::Again, StepKind::Changes]);
     }
 
     #[test]

@@ -8,9 +8,9 @@ use std::fmt;
 
 use kube_core::{Resource, Selector};
 
-use crate::object::{Matcher, Object, Stored, key};
+use crate::object::{Object, key};
 use crate::source::{Scope, resource_name};
-use crate::store::{Snapshot, Store};
+use crate::store::{Selected, Store};
 
 /// Reads objects of a kind from a store.
 ///
@@ -78,7 +78,12 @@ impl<K: Resource> Lister<K> {
 
     /// All objects with these labels, in no order.
     pub fn list(&self, selector: &Selector) -> Vec<Object<K>> {
-        selected(&self.store.snapshot(), None, selector)
+        self.select(selector).to_vec()
+    }
+
+    /// All objects with these labels, in no order, to be looked at: none of them is touched before it is.
+    pub fn select(&self, selector: &Selector) -> Selected<K> {
+        Selected::new(self.store.snapshot(), None, selector)
     }
 
     /// A cluster-scoped object.
@@ -86,14 +91,14 @@ impl<K: Resource> Lister<K> {
         self.find("", name)
     }
 
-    /// The objects of one namespace.
+    /// The objects of one namespace; of all if it is empty.
     pub fn namespaced<'a>(&'a self, namespace: &'a str) -> NamespacedLister<'a, K> {
         NamespacedLister { lister: self, namespace }
     }
 
     /// All objects with these labels, or those of one namespace.
     fn within(&self, namespace: Option<&str>, selector: &Selector) -> Vec<Object<K>> {
-        selected(&self.store.snapshot(), namespace, selector)
+        Selected::new(self.store.snapshot(), namespace, selector).to_vec()
     }
 
     fn find(&self, namespace: &str, name: &str) -> Result<Object<K>, NotFound> {
@@ -109,26 +114,20 @@ impl<K: Resource> Lister<K> {
 impl<K: Resource> NamespacedLister<'_, K> {
     /// All objects of the namespace with these labels, in no order.
     pub fn list(&self, selector: &Selector) -> Vec<Object<K>> {
-        selected(&self.lister.store.snapshot(), Some(self.namespace), selector)
+        self.select(selector).to_vec()
+    }
+
+    /// All objects of the namespace with these labels, in no order, to be looked at: none of them is touched before it
+    /// is.
+    pub fn select(&self, selector: &Selector) -> Selected<K> {
+        let namespace = Some(self.namespace).filter(|namespace| !namespace.is_empty());
+        Selected::new(self.lister.store.snapshot(), namespace, selector)
     }
 
     /// An object of the namespace.
     pub fn get(&self, name: &str) -> Result<Object<K>, NotFound> {
         self.lister.find(self.namespace, name)
     }
-}
-
-/// Objects of a snapshot, or of one of its namespaces. A handle is only made of those that are wanted.
-fn selected<K: Resource>(
-    snapshot: &Snapshot<K>,
-    namespace: Option<&str>,
-    selector: &Selector,
-) -> Vec<Object<K>> {
-    let (matcher, objects) = (Matcher::new(selector), snapshot.stored(namespace));
-    if matcher.matches_all() {
-        return objects.map(Stored::object).collect();
-    }
-    objects.filter(|object| matcher.matches(object.labels())).map(Stored::object).collect()
 }
 
 impl<K> Clone for Lister<K> {

@@ -90,6 +90,21 @@ pub(crate) trait Observed: Send + Sync {
 
     /// How it is doing; none if it is not to be shown any more.
     fn observe(&self) -> Option<Observation>;
+
+    /// What it is an informer of, and how it is doing; none if it is not to be shown any more.
+    fn shown(&self) -> Option<(String, InformerStatus)>;
+}
+
+/// An informer that is shown, and how it is doing.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ShownInformer {
+    /// Its `name` label.
+    pub name: String,
+    /// What it is an informer of: `deployments.apps`.
+    pub resource: String,
+    /// How it is doing.
+    pub status: InformerStatus,
 }
 
 /// How an informer is doing, at the moment of the question.
@@ -106,6 +121,19 @@ impl Metrics {
         let metrics = Self::default();
         registry.register_collector(Box::new(metrics.clone()));
         metrics
+    }
+
+    /// The informers that are shown now, for pages of a program and checks of its health.
+    pub fn informers(&self) -> Vec<ShownInformer> {
+        let informers: Vec<_> = {
+            let entries = self.shown.informers.lock();
+            entries.iter().filter_map(|entry| Some((entry.name.clone(), entry.informer.upgrade()?))).collect()
+        };
+        let shown = informers.into_iter().filter_map(|(name, informer)| {
+            let (resource, status) = informer.shown()?;
+            Some(ShownInformer { name, resource, status })
+        });
+        shown.collect()
     }
 
     /// Shows an informer from now on, for as long as it is there.

@@ -1,58 +1,72 @@
 //! What is readable of an object without looking into it.
 
+use std::sync::Arc;
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-/// What stands between labels. Kubernetes has it in none.
-const SEPARATOR: char = '\0';
+use super::label_set::LabelSet;
 
-/// What identifies an object, as the server said it, and, if it rests packed, its labels: in one piece of memory.
+/// What identifies an object, as the server said it, and its labels.
 pub(super) struct Head {
-    /// Key, uid and version, and then, each after a separator: label, value, label, value, …
+    /// Key, uid and version.
     text: Box<str>,
     key_end: u32,
     uid_end: u32,
-    version_end: u32,
+    labels: Option<Arc<LabelSet>>,
+}
+
+/// What a head is made of.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Identity<'a> {
+    pub(crate) namespace: &'a str,
+    pub(crate) name: &'a str,
+    pub(crate) uid: &'a str,
+    pub(crate) resource_version: &'a str,
+}
+
+impl<'a> Identity<'a> {
+    pub(super) fn of(meta: &'a ObjectMeta) -> Self {
+        let [namespace, name, uid, resource_version] =
+            [&meta.namespace, &meta.name, &meta.uid, &meta.resource_version]
+                .map(|part| part.as_deref().unwrap_or(""));
+        Self { namespace, name, uid, resource_version }
+    }
 }
 
 impl Head {
-    /// Key, uid and version.
+    /// What an object's metadata says.
     pub(super) fn of(meta: &ObjectMeta) -> Self {
-        Self::with_parts(meta, std::iter::empty)
+        Self::new(Identity::of(meta), labels(meta))
     }
 
     /// Nothing.
     pub(super) fn empty() -> Self {
-        Self { text: Box::default(), key_end: 0, uid_end: 0, version_end: 0 }
+        Self { text: Box::default(), key_end: 0, uid_end: 0, labels: None }
     }
 
-    /// The labels too; none if they could not be taken apart again.
-    pub(super) fn with_labels(meta: &ObjectMeta) -> Option<Self> {
-        let parts = || meta.labels.iter().flatten().flat_map(|(label, value)| [label, value]);
-        (!parts().any(|part| part.contains(SEPARATOR))).then(|| Self::with_parts(meta, parts))
-    }
-
-    /// What identifies the object, and then these parts, in a piece of memory of the right size.
-    fn with_parts<'a, I: Iterator<Item = &'a String>>(meta: &'a ObjectMeta, parts: impl Fn() -> I) -> Self {
-        let [namespace, name, uid, version] =
-            [&meta.namespace, &meta.name, &meta.uid, &meta.resource_version]
-                .map(|part| part.as_deref().unwrap_or(""));
+    /// What identifies an object, and its labels in order.
+    pub(super) fn new<'a>(
+        identity: Identity<'_>,
+        labels: impl Iterator<Item = (&'a str, &'a str)> + Clone,
+    ) -> Self {
+        let Identity { namespace, name, uid, resource_version } = identity;
         let slash = if namespace.is_empty() { "" } else { "/" };
-        let fixed = [namespace, slash, name, uid, version].map(str::len).iter().sum::<usize>();
-        let rest: usize = parts().map(|part| SEPARATOR.len_utf8() + part.len()).sum();
-        let mut text = String::with_capacity(fixed + rest);
+        let parts = [namespace, slash, name, uid, resource_version];
+        let mut text = String::with_capacity(parts.map(str::len).iter().sum());
         text.extend([namespace, slash, name]);
         let key_end = place(&text);
         text.push_str(uid);
         let uid_end = place(&text);
-        text.push_str(version);
-        let version_end = place(&text);
-        for part in parts() {
-            text.push(SEPARATOR);
-            text.push_str(part);
-        }
-        Self { text: text.into(), key_end, uid_end, version_end }
+        text.push_str(resource_version);
+        Self { text: text.into(), key_end, uid_end, labels: LabelSet::of(labels) }
     }
 
+    /// The same object with other labels.
+    pub(super) fn labelled(self, meta: &ObjectMeta) -> Self {
+        Self { labels: LabelSet::of(labels(meta)), ..self }
+    }
+
+    #[inline]
     pub(super) fn key(&self) -> &str {
         self.part(0, self.key_end)
     }
@@ -62,19 +76,22 @@ impl Head {
     }
 
     pub(super) fn resource_version(&self) -> &str {
-        self.part(self.uid_end, self.version_end)
+        self.text.get(self.uid_end as usize..).unwrap_or("")
     }
 
-    /// Labels and values, in the order of labels.
-    pub(super) fn labels(&self) -> impl Iterator<Item = (&str, &str)> {
-        let labels = self.text.get(self.version_end as usize..).unwrap_or("");
-        let mut parts = labels.split(SEPARATOR).skip(1);
-        std::iter::from_fn(move || Some((parts.next()?, parts.next()?)))
+    pub(super) fn labels(&self) -> Option<&LabelSet> {
+        self.labels.as_deref()
     }
 
+    #[inline]
     fn part(&self, start: u32, end: u32) -> &str {
         self.text.get(start as usize..end as usize).unwrap_or("")
     }
+}
+
+/// Labels and their values, in order.
+fn labels(meta: &ObjectMeta) -> impl Iterator<Item = (&str, &str)> + Clone {
+    meta.labels.iter().flatten().map(|(label, value)| (label.as_str(), value.as_str()))
 }
 
 /// Where a text ends. Names, uids and versions are far from 4 GiB: what arrives has a limit.

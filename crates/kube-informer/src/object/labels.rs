@@ -1,11 +1,11 @@
-//! Labels of an object, wherever they are kept.
+//! Labels of an object.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use kube_core::{Expression, Selector};
 
-use super::head::Head;
+use super::label_set::{LabelSet, LabelsId};
 
 /// The labels of an object.
 #[derive(Clone, Copy)]
@@ -14,7 +14,7 @@ pub struct Labels<'a>(Kept<'a>);
 #[derive(Clone, Copy)]
 enum Kept<'a> {
     Map(Option<&'a BTreeMap<String, String>>),
-    Head(&'a Head),
+    Set(Option<&'a LabelSet>),
 }
 
 impl<'a> Labels<'a> {
@@ -22,15 +22,15 @@ impl<'a> Labels<'a> {
         Self(Kept::Map(labels))
     }
 
-    pub(super) fn head(head: &'a Head) -> Self {
-        Self(Kept::Head(head))
+    pub(super) fn set(labels: Option<&'a LabelSet>) -> Self {
+        Self(Kept::Set(labels))
     }
 
     /// The value of a label.
     pub fn get(&self, label: &str) -> Option<&'a str> {
         match self.0 {
             Kept::Map(labels) => labels?.get(label).map(String::as_str),
-            Kept::Head(head) => head.labels().find(|(known, _)| *known == label).map(|(_, value)| value),
+            Kept::Set(labels) => labels?.get(label),
         }
     }
 
@@ -41,12 +41,12 @@ impl<'a> Labels<'a> {
 
     /// All labels and their values, in the order of the labels.
     pub fn iter(&self) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
-        let (map, head) = match self.0 {
+        let (map, set) = match self.0 {
             Kept::Map(labels) => (labels, None),
-            Kept::Head(head) => (None, Some(head)),
+            Kept::Set(labels) => (None, labels),
         };
         let in_map = map.into_iter().flatten().map(|(label, value)| (label.as_str(), value.as_str()));
-        in_map.chain(head.into_iter().flat_map(Head::labels))
+        in_map.chain(set.into_iter().flat_map(LabelSet::iter))
     }
 
     /// There are none.
@@ -69,6 +69,11 @@ impl Matcher {
         Self(selector.clone().into_iter().collect())
     }
 
+    /// One that every object matches.
+    pub(crate) fn everything() -> Self {
+        Self(Vec::new())
+    }
+
     pub(crate) fn matches_all(&self) -> bool {
         self.0.is_empty()
     }
@@ -82,5 +87,39 @@ impl Matcher {
             Expression::Exists(label) => labels.get(label).is_some(),
             Expression::DoesNotExist(label) => labels.get(label).is_none(),
         })
+    }
+
+    /// The same for so many objects, of which many have the same labels.
+    pub(crate) fn remembering(&self, objects: usize) -> Remembering<'_> {
+        let places = objects.clamp(1, REMEMBERED).next_power_of_two();
+        Remembering { matcher: self, known: vec![(LabelsId::default(), None); places].into() }
+    }
+}
+
+/// Of so many different labels it is remembered at most whether they match. A power of two.
+const REMEMBERED: usize = 4_096;
+
+/// A label selector that remembers what it was asked.
+pub(crate) struct Remembering<'a> {
+    matcher: &'a Matcher,
+    /// What was asked last of those that share a place.
+    known: Box<[(LabelsId, Option<bool>)]>,
+}
+
+impl Remembering<'_> {
+    /// Whether labels match that have a number, and may have been asked before.
+    #[inline]
+    pub(crate) fn matches<'l>(&mut self, id: LabelsId, labels: impl FnOnce() -> Labels<'l>) -> bool {
+        let at = id.place(self.known.len());
+        if let Some((known, Some(matches))) = self.known.get(at)
+            && *known == id
+        {
+            return *matches;
+        }
+        let matches = self.matcher.matches(labels());
+        if let Some(known) = self.known.get_mut(at) {
+            *known = (id, Some(matches));
+        }
+        matches
     }
 }

@@ -5,7 +5,9 @@
 //! decoded when somebody looks. What identifies an object, and its labels, are readable without decoding.
 
 mod any;
+mod borrowed;
 mod head;
+mod label_set;
 mod labels;
 mod lenses;
 mod name;
@@ -18,8 +20,11 @@ mod warm;
 
 pub use any::AnyObject;
 pub(crate) use any::Unnamed;
+pub use borrowed::ObjectRef;
+pub(crate) use head::Identity;
+pub(crate) use label_set::LabelsId;
 pub use labels::Labels;
-pub(crate) use labels::Matcher;
+pub(crate) use labels::{Matcher, Remembering};
 pub(crate) use lenses::Lenses;
 pub use name::{NotAName, ObjectName};
 pub(crate) use packed::Codec;
@@ -34,6 +39,7 @@ use std::sync::{Arc, OnceLock};
 use kube_core::Resource;
 
 use head::Head;
+use label_set::LabelSet;
 use packed::{Packed, View};
 use raw::{Base, Borrowed};
 
@@ -68,8 +74,15 @@ impl Default for Residency {
 /// What identifies an object, and its labels, are readable without looking into it.
 pub struct Object<K> {
     stored: Stored<K>,
-    /// The value of a packed object, once somebody has looked through this handle.
-    view: OnceLock<Arc<View<K>>>,
+    sight: Sight<K>,
+}
+
+/// The value of a packed object, once somebody has looked through a handle.
+enum Sight<K> {
+    /// Through this one, or one that it is a copy of.
+    Own(OnceLock<Arc<View<K>>>),
+    /// Through any of its copies: of what has just arrived there will be one for each listener.
+    Shared(Arc<OnceLock<Arc<View<K>>>>),
 }
 
 /// What a store keeps of an object.
@@ -92,50 +105,50 @@ enum Rest<K> {
 impl<K: Resource> Object<K> {
     /// An object that rests decoded.
     pub fn new(object: K) -> Self {
-        Self::changed(object, |object| object)
+        Self::resting_as(Head::of(object.meta()), Rest::Decoded(Box::new(object)))
     }
 
     /// An object that is changed before anybody sees it, and rests decoded. What it is remains what it was before.
     pub(crate) fn changed(object: K, change: impl FnOnce(K) -> K) -> Self {
         let head = Head::of(object.meta());
-        let inner = Inner { head, rest: Rest::Decoded(Box::new(change(object))) };
-        Self { stored: Stored(Arc::new(inner)), view: OnceLock::new() }
+        let object = change(object);
+        let head = head.labelled(object.meta());
+        Self::resting_as(head, Rest::Decoded(Box::new(object)))
     }
 
     /// An object that rests as bytes, and that this handle has already looked into: the codec must make the same
-    /// value of the bytes. One whose metadata cannot be kept apart rests decoded.
+    /// value of the bytes.
     pub(crate) fn packed(object: K, bytes: Box<[u8]>, codec: &Arc<Codec<K>>) -> Self {
-        let Some(head) = Head::with_labels(object.meta()) else { return Self::new(object) };
+        let head = Head::of(object.meta());
         let view = View::new(object);
         let packed = Packed::new(bytes, Arc::clone(codec), Some(&view));
-        let inner = Inner { head, rest: Rest::Packed(packed) };
-        Self { stored: Stored(Arc::new(inner)), view: OnceLock::from(view) }
+        let object = Self::resting_as(head, Rest::Packed(packed));
+        Self { sight: Sight::Own(OnceLock::from(view)), ..object }
     }
 
     /// The same object, of which nobody holds the value: it goes at once.
     pub(crate) fn packed_at_rest(object: K, bytes: Box<[u8]>, codec: &Arc<Codec<K>>) -> Self {
-        let Some(head) = Head::with_labels(object.meta()) else { return Self::new(object) };
-        let packed = Packed::new(bytes, Arc::clone(codec), None);
-        let inner = Inner { head, rest: Rest::Packed(packed) };
-        Self { stored: Stored(Arc::new(inner)), view: OnceLock::new() }
-    }
-
-    /// The object's labels.
-    pub fn labels(&self) -> Labels<'_> {
-        self.stored.labels()
-    }
-}
-
-impl<K: Resource> Stored<K> {
-    pub(crate) fn labels(&self) -> Labels<'_> {
-        match &self.0.rest {
-            Rest::Decoded(object) => Labels::map(object.meta().labels.as_ref()),
-            Rest::Packed(_) | Rest::Base(_) | Rest::Borrowed(_) => Labels::head(self.head()),
-        }
+        let head = Head::of(object.meta());
+        drop(object);
+        Self::resting_as(head, Rest::Packed(Packed::new(bytes, Arc::clone(codec), None)))
     }
 }
 
 impl<K> Object<K> {
+    /// An object that rests as bytes, of which it is known that the codec can make a value of them. With `told` it will
+    /// be told to listeners.
+    pub(crate) fn unseen<'a>(
+        identity: Identity<'_>,
+        labels: impl Iterator<Item = (&'a str, &'a str)> + Clone,
+        bytes: Box<[u8]>,
+        codec: &Arc<Codec<K>>,
+        told: bool,
+    ) -> Self {
+        let packed = Packed::new(bytes, Arc::clone(codec), None);
+        let object = Self::resting_as(Head::new(identity, labels), Rest::Packed(packed));
+        if told { Self { sight: Sight::Shared(Arc::default()), ..object } } else { object }
+    }
+
     /// `namespace/name`, or the name alone for cluster-scoped objects.
     pub fn key(&self) -> &str {
         self.stored.key()
@@ -151,6 +164,11 @@ impl<K> Object<K> {
         self.key().split_once('/').map_or("", |(namespace, _)| namespace)
     }
 
+    /// The object's labels.
+    pub fn labels(&self) -> Labels<'_> {
+        self.stored.labels()
+    }
+
     /// The object's uid, as the server said it.
     pub fn uid(&self) -> &str {
         self.stored.head().uid()
@@ -163,10 +181,7 @@ impl<K> Object<K> {
 
     /// Whether two handles are for the same version of the same object in memory.
     pub fn is_same(&self, other: &Self) -> bool {
-        match (&self.stored.0.rest, &other.stored.0.rest) {
-            (Rest::Borrowed(one), Rest::Borrowed(other)) => one.is_same(other),
-            _ => Arc::ptr_eq(&self.stored.0, &other.stored.0),
-        }
+        self.stored.is_same(&other.stored)
     }
 
     /// Whether two handles are for the same version of the same object, as far as the server says.
@@ -174,11 +189,6 @@ impl<K> Object<K> {
         !self.resource_version().is_empty()
             && self.resource_version() == other.resource_version()
             && self.uid() == other.uid()
-    }
-
-    /// Whether the object rests as bytes.
-    pub(crate) fn is_packed(&self) -> bool {
-        !matches!(self.stored.0.rest, Rest::Decoded(_))
     }
 
     /// As how many bytes the object rests; none if it rests decoded, or elsewhere.
@@ -194,9 +204,9 @@ impl<K> Object<K> {
     pub fn is_decoded(&self) -> bool {
         match &self.stored.0.rest {
             Rest::Decoded(_) => true,
-            Rest::Packed(packed) => self.view.get().is_some() || packed.is_decoded(),
-            Rest::Base(_) => self.view.get().is_some(),
-            Rest::Borrowed(borrowed) => self.view.get().is_some() || borrowed.is_decoded(),
+            Rest::Packed(packed) => self.sight.cell().get().is_some() || packed.is_decoded(),
+            Rest::Base(_) => self.sight.cell().get().is_some(),
+            Rest::Borrowed(borrowed) => self.sight.cell().get().is_some() || borrowed.is_decoded(),
         }
     }
 
@@ -216,6 +226,7 @@ impl<K> Stored<K> {
         self.head().key()
     }
 
+    #[inline]
     fn head(&self) -> &Head {
         match &self.0.rest {
             Rest::Borrowed(borrowed) => borrowed.head(),
@@ -223,9 +234,43 @@ impl<K> Stored<K> {
         }
     }
 
+    /// The object's labels: of one that somebody has changed, those that it has now.
+    pub(crate) fn labels(&self) -> Labels<'_> {
+        Labels::set(self.head().labels())
+    }
+
+    /// The number of the object's labels.
+    pub(crate) fn labels_id(&self) -> LabelsId {
+        self.head().labels().map_or_else(LabelsId::default, LabelSet::id)
+    }
+
+    /// How many have it.
+    #[inline]
+    pub(crate) fn count(&self) -> usize {
+        Arc::strong_count(&self.0)
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        match (&self.0.rest, &other.0.rest) {
+            (Rest::Borrowed(one), Rest::Borrowed(other)) => one.is_same(other),
+            _ => Arc::ptr_eq(&self.0, &other.0),
+        }
+    }
+
     /// A handle to it, which has not looked into it.
+    #[inline]
     pub(crate) fn object(&self) -> Object<K> {
-        Object { stored: self.clone(), view: OnceLock::new() }
+        Object { stored: self.clone(), sight: Sight::Own(OnceLock::new()) }
+    }
+
+    /// Looks into it; what has to be decoded for that is kept where it is said.
+    fn look<'a>(&'a self, view: &'a OnceLock<Arc<View<K>>>) -> &'a K {
+        match &self.0.rest {
+            Rest::Decoded(object) => object,
+            Rest::Packed(packed) => view.get_or_init(|| packed.view()).look(),
+            Rest::Base(base) => view.get_or_init(|| base.view()).look(),
+            Rest::Borrowed(borrowed) => view.get_or_init(|| borrowed.view()).look(),
+        }
     }
 }
 
@@ -233,12 +278,7 @@ impl<K> Deref for Object<K> {
     type Target = K;
 
     fn deref(&self) -> &K {
-        match &self.stored.0.rest {
-            Rest::Decoded(object) => object,
-            Rest::Packed(packed) => self.view.get_or_init(|| packed.view()).look(),
-            Rest::Base(base) => self.view.get_or_init(|| base.view()).look(),
-            Rest::Borrowed(borrowed) => self.view.get_or_init(|| borrowed.view()).look(),
-        }
+        self.stored.look(self.sight.cell())
     }
 }
 
@@ -249,7 +289,21 @@ pub(crate) fn key(namespace: &str, name: &str) -> String {
 
 impl<K> Clone for Object<K> {
     fn clone(&self) -> Self {
-        Self { stored: self.stored.clone(), view: self.view.clone() }
+        let sight = match &self.sight {
+            Sight::Own(view) => Sight::Own(view.clone()),
+            Sight::Shared(view) => Sight::Shared(Arc::clone(view)),
+        };
+        Self { stored: self.stored.clone(), sight }
+    }
+}
+
+impl<K> Sight<K> {
+    #[inline]
+    fn cell(&self) -> &OnceLock<Arc<View<K>>> {
+        match self {
+            Sight::Own(view) => view,
+            Sight::Shared(view) => view,
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::any::{Any, TypeId};
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube_core::{ApiResource, DynamicResourceScope, Resource};
@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use super::head::Head;
 use super::packed::{Value, View};
 use super::warm::Warm;
-use super::{Inner, Object, Residency, Rest, Stored};
+use super::{Inner, Object, Residency, Rest, Sight, Stored};
 
 /// An object of any type: its bytes, and what can be read without knowing the type.
 #[derive(Debug, Deserialize)]
@@ -166,13 +166,11 @@ impl Object<Raw> {
     }
 
     /// An object that can be seen as many types.
-    pub(crate) fn base(object: &Raw, bytes: Box<[u8]>, form: &Arc<Form>) -> Result<Self, DecodeError> {
-        let Some(head) = Head::with_labels(&object.metadata) else {
-            return Err(DecodeError { key: None, why: "a label has a zero in it".to_owned() });
-        };
+    pub(crate) fn base(object: &Raw, bytes: Box<[u8]>, form: &Arc<Form>) -> Self {
+        let head = Head::of(&object.metadata);
         let decode = |bytes: &[u8], form: &Form| form.encoding.decode_object(bytes, form.options);
         let base = Base { bytes, form: Arc::clone(form), decode, seen: Mutex::new(Vec::new()) };
-        Ok(Self::resting_as(head, Rest::Base(Box::new(base))))
+        Self::resting_as(head, Rest::Base(Box::new(base)))
     }
 
     /// The same object as a type; an error if it does not fit.
@@ -215,15 +213,15 @@ impl Object<Raw> {
         let object = Object::resting_as(Head::empty(), Rest::Borrowed(borrowed));
         if let Some(view) = view {
             // Nobody else has the handle yet, so nothing can be there.
-            let _ = object.view.set(view);
+            let _ = object.sight.cell().set(view);
         }
         Ok(object)
     }
 }
 
 impl<K> Object<K> {
-    fn resting_as(head: Head, rest: Rest<K>) -> Self {
-        Self { stored: Stored(Arc::new(Inner { head, rest })), view: std::sync::OnceLock::new() }
+    pub(super) fn resting_as(head: Head, rest: Rest<K>) -> Self {
+        Self { stored: Stored(Arc::new(Inner { head, rest })), sight: Sight::Own(OnceLock::new()) }
     }
 }
 

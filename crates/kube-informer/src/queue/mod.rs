@@ -1,7 +1,9 @@
 //! What happened, in order, between the reflector and the store.
 //!
 //! The queue is bounded: a consumer that does not keep up slows the watch down, not the other way round. A list
-//! is one delta, so that the store is replaced in one step.
+//! is one delta, so that the store is replaced in one step; what the store has and the list has not is gone, and
+//! listeners are told so with the state that was seen last, which may not be the last there was. A resync is a marker
+//! among the deltas, so that it tells of what came before it and of nothing else.
 
 use std::fmt;
 
@@ -12,6 +14,9 @@ use crate::object::Object;
 
 /// How many deltas wait at most, unless it is said otherwise.
 pub const DEFAULT_CAPACITY: usize = 1024;
+
+/// No queue holds more.
+pub const MAX_CAPACITY: usize = 1 << 24;
 
 /// Something that happened.
 #[derive(Debug)]
@@ -37,6 +42,8 @@ pub enum Delta<K> {
         /// The version.
         resource_version: String,
     },
+    /// Nothing happened; those who asked for it are to be told everything again.
+    Resync,
     /// Something happened to an object that could not be decoded.
     Undecodable {
         /// `ADDED`, `MODIFIED` or `DELETED`.
@@ -46,9 +53,9 @@ pub enum Delta<K> {
     },
 }
 
-/// Makes a queue that holds so many deltas.
+/// Makes a queue that holds so many deltas, at least one and at most [`MAX_CAPACITY`].
 pub fn queue<K>(capacity: usize) -> (Producer<K>, Consumer<K>) {
-    let (sender, receiver) = mpsc::channel(capacity.max(1));
+    let (sender, receiver) = mpsc::channel(capacity.clamp(1, MAX_CAPACITY));
     (Producer(sender), Consumer(receiver))
 }
 
@@ -67,6 +74,11 @@ pub struct Closed;
 pub struct Depth<K>(mpsc::WeakSender<Delta<K>>);
 
 impl<K> Depth<K> {
+    /// A way to put something in, as long as there is another producer.
+    pub fn producer(&self) -> Option<Producer<K>> {
+        self.0.upgrade().map(Producer)
+    }
+
     /// There is a producer.
     pub fn is_open(&self) -> bool {
         self.0.strong_count() > 0

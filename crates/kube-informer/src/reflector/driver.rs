@@ -246,6 +246,8 @@ where
                 None => {
                     if self.machine.is_short(now()) {
                         self.failed(&SourceError::trouble(SHORT.to_owned()), !self.following);
+                    } else if !self.following {
+                        self.failed(&SourceError::trouble(UNFINISHED.to_owned()), true);
                     }
                     return Ok(WatchEnd::Closed);
                 }
@@ -418,6 +420,9 @@ impl<K> Collected<K> {
 
 /// What is said of a watch that ended at once.
 const SHORT: &str = "the watch ended as soon as it had begun, without an event";
+
+/// What is said of initial events whose end never came.
+const UNFINISHED: &str = "the initial events ended without saying that they are complete";
 
 fn now() -> std::time::Instant {
     Instant::now().into_std()

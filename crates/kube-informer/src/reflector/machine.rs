@@ -141,8 +141,10 @@ struct Listing {
 #[derive(Clone, Debug)]
 struct Watching {
     opened: Instant,
-    /// When something last arrived.
+    /// When something last arrived. While the initial events are not complete, what cannot be one of them does not count.
     heard: Instant,
+    /// Changes have arrived before the end of the initial events: all of them should be there.
+    changed: bool,
     timeout: Duration,
     events: u64,
     /// The initial events are not complete.
@@ -259,7 +261,9 @@ impl Machine {
 
     /// Bytes arrived, whatever they mean.
     pub fn heard(&mut self, now: Instant) {
-        if let Phase::Watch(watching) = &mut self.phase {
+        if let Phase::Watch(watching) = &mut self.phase
+            && !watching.changed
+        {
             watching.heard = now;
         }
     }
@@ -267,9 +271,12 @@ impl Machine {
     /// An event arrived: `added` for ADDED, and the version of its object.
     pub fn event(&mut self, added: bool, resource_version: &str, now: Instant) -> EventVerdict {
         let Phase::Watch(watching) = &mut self.phase else { return EventVerdict::Apply };
-        watching.heard = now;
         watching.events += 1;
         self.internal_errors = None;
+        watching.changed = watching.initial && (watching.changed || !added);
+        if added || !watching.changed {
+            watching.heard = now;
+        }
         if watching.initial {
             return EventVerdict::Collect;
         }
@@ -291,14 +298,14 @@ impl Machine {
         now: Instant,
     ) -> BookmarkVerdict {
         let Phase::Watch(watching) = &mut self.phase else { return BookmarkVerdict::Ignore };
-        watching.heard = now;
         watching.events += 1;
         let resource_version = resource_version.to_owned();
+        if watching.initial && !initial_events_end {
+            return BookmarkVerdict::Ignore;
+        }
+        watching.heard = now;
         if watching.initial {
-            if !initial_events_end {
-                return BookmarkVerdict::Ignore;
-            }
-            watching.initial = false;
+            (watching.initial, watching.changed) = (false, false);
             self.unfinished = 0;
             watching.from.clone_from(&resource_version);
             self.version_unavailable = false;
@@ -339,6 +346,8 @@ impl Machine {
 
     fn initial_watch_ended(&mut self, watching: &Watching, end: &WatchEnd, now: Instant) {
         let short = watching.is_short(now, self.config.short_watch);
+        // It has lasted as long as it was to last, and its end has never come.
+        let full = *end == WatchEnd::Closed && now >= after(watching.opened, watching.timeout);
         match end {
             WatchEnd::Refused(failure) | WatchEnd::Error(failure) if failure.is_passing() => {
                 self.wait(failure.retry_after(), Phase::Start, now);
@@ -350,23 +359,28 @@ impl Machine {
                 self.phase = Phase::Start;
             }
             // It ended in the middle: once more, but not at once, and not for ever.
-            WatchEnd::Closed | WatchEnd::Broken if !short && self.unfinished < UNFINISHED => {
+            WatchEnd::Closed | WatchEnd::Broken if !short && !full && self.unfinished < UNFINISHED => {
                 self.unfinished += 1;
                 self.wait(Duration::ZERO, Phase::Start, now);
             }
             // This server cannot do it, or something before it swallows the end.
             WatchEnd::Refused(Failure::NotUnderstood)
             | WatchEnd::Error(Failure::NotUnderstood)
-            | WatchEnd::Overdue => {
-                self.no_initial_events_until = Some(after(now, self.config.fallback_for));
-                self.phase = Phase::Start;
-            }
+            | WatchEnd::Overdue => self.fall_back(now),
+            WatchEnd::Closed | WatchEnd::Broken if !short => self.fall_back(now),
             // A list may work, or say better what is wrong; next time it is tried again.
             _ => {
                 self.unfinished = 0;
                 self.phase = Phase::List(self.first_page());
             }
         }
+    }
+
+    /// Asks for a list, and for no initial events for a while.
+    fn fall_back(&mut self, now: Instant) {
+        self.unfinished = 0;
+        self.no_initial_events_until = Some(after(now, self.config.fallback_for));
+        self.phase = Phase::Start;
     }
 
     fn following_watch_ended(&mut self, watching: &Watching, end: &WatchEnd, now: Instant) {
@@ -439,7 +453,15 @@ impl Machine {
         // Servers count whole seconds.
         let timeout = Duration::from_secs(timeout.as_secs().max(1));
         let request = WatchRequest { resource_version: from.clone(), initial_events: initial, timeout };
-        self.phase = Phase::Watch(Watching { opened: now, heard: now, timeout, events: 0, initial, from });
+        self.phase = Phase::Watch(Watching {
+            opened: now,
+            heard: now,
+            changed: false,
+            timeout,
+            events: 0,
+            initial,
+            from,
+        });
         Step::Watch(request)
     }
 

@@ -40,7 +40,7 @@ pub(crate) fn keep_bytes(
     Arc::new(move |object: Raw, bytes: Box<[u8]>, (encoding, metadata_only): Written| {
         let arrived = form(encoding, metadata_only);
         let Some(transform) = transform_in(object.namespace()) else {
-            return Object::base(&object, bytes, &arrived);
+            return Ok(Object::base(&object, bytes, &arrived));
         };
         let keyed = |error: DecodeError| DecodeError { key: Some(Box::new(object.key())), why: error.why };
         let changed = catch_unwind(AssertUnwindSafe(|| transform(&bytes, &arrived)));
@@ -58,6 +58,6 @@ pub(crate) fn keep_bytes(
         };
         let form = form(encoding, metadata_only);
         let after: Raw = form.encoding.decode_object(&bytes, form.options).map_err(keyed)?;
-        Object::base(&object.changed_to(after), bytes.into_boxed_slice(), &form)
+        Ok(Object::base(&object.changed_to(after), bytes.into_boxed_slice(), &form))
     })
 }

@@ -53,6 +53,10 @@ const RESERVED: [&str; 10] = [
 ];
 
 /// One kind on one API server, in one namespace or in all.
+///
+/// A client that kube makes by itself asks again when a server has no room (429, 503, 504), and says nothing of it: then
+/// neither the status nor the error hook can. Set `default_retry` of its `Config` to false, and the informer waits as
+/// long as the server asks for, and says so.
 pub struct KubeSource<K> {
     client: Client,
     scope: Scope,

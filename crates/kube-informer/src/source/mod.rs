@@ -79,11 +79,6 @@ impl Scope {
         }
     }
 
-    /// It covers everything.
-    pub(crate) fn is_everything(&self) -> bool {
-        self.namespace.is_none() && self.except.is_empty()
-    }
-
     /// Both cover some namespace.
     pub(crate) fn overlaps(&self, other: &Self) -> bool {
         match (&self.namespace, &other.namespace) {

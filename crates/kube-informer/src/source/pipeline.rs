@@ -12,7 +12,7 @@ use futures::StreamExt;
 use futures::stream::{self, BoxStream};
 use http_body_util::BodyExt;
 use kube_client::client::Body;
-use kube_wire::WireError;
+use kube_wire::{Piece, WireError};
 use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
@@ -34,7 +34,7 @@ pub(super) trait Cut<T>: Send + 'static {
     fn push(&mut self, bytes: &[u8]) -> Result<(), WireError>;
 
     /// The next whole piece; none if more bytes are needed.
-    fn next_piece(&mut self) -> Result<Option<Bytes>, WireError>;
+    fn next_piece(&mut self) -> Result<Option<Piece>, WireError>;
 
     /// Says that bytes have arrived.
     fn heard(bytes: usize) -> T;
@@ -53,7 +53,7 @@ pub(super) fn pipeline<T, C, D>(
 where
     T: Send + 'static,
     C: Cut<T>,
-    D: Fn(Bytes) -> Result<T, SourceError> + Send + Sync + 'static,
+    D: Fn(Piece) -> Result<T, SourceError> + Send + Sync + 'static,
 {
     let pipeline = Pipeline {
         body,
@@ -97,7 +97,7 @@ impl<T, C, D> Pipeline<T, C, D>
 where
     T: Send + 'static,
     C: Cut<T>,
-    D: Fn(Bytes) -> Result<T, SourceError> + Send + Sync + 'static,
+    D: Fn(Piece) -> Result<T, SourceError> + Send + Sync + 'static,
 {
     /// The next part; none at the end.
     async fn next(&mut self) -> Option<Result<T, SourceError>> {
@@ -146,7 +146,7 @@ where
         let some = !pieces.is_empty() || error.is_some();
         if bytes >= INLINE_BYTES {
             let (decode, dropped) = (Arc::clone(&self.decode), self.dropped.token().clone());
-            let wanted = move |_: &Bytes| !dropped.is_cancelled();
+            let wanted = move |_: &Piece| !dropped.is_cancelled();
             let task =
                 async move { pieces.into_iter().take_while(wanted).map(|piece| decode(piece)).collect() };
             self.batches.push_back(Batch::Task(self.tasks.spawn(task)));

@@ -4,16 +4,18 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use bytes::Bytes;
 use kube_client::client::Body;
 use kube_core::{Resource, TypeMeta};
-use kube_wire::{DecodeError, DecodeOptions, Encoding, Event, EventError, Frames, Items, Limits, WireError};
+use kube_wire::{
+    DecodeError, DecodeOptions, Encoding, Event, EventError, Frames, Items, Limits, Piece, ProtoMessage,
+    TooLarge, WireError,
+};
 use serde::de::DeserializeOwned;
 
 use super::pipeline::{Cut, pipeline};
 use super::{ListPart, ListStream, SourceError, Want, WatchPart, WatchStream};
 use crate::fanout::panic_message;
-use crate::object::{Codec, Object, say_kind};
+use crate::object::{Codec, Object, Warm, say_kind};
 
 /// How the pieces of an answer are read.
 #[derive(Clone)]
@@ -33,12 +35,20 @@ where
     K: Resource + DeserializeOwned + Send + Sync + 'static,
 {
     let Reading { encoding, limits, options, metadata_only, types } = reading;
-    let maker = Maker { want: Arc::clone(want), encoding, options, metadata_only, types };
-    let decode = move |item: Bytes| {
+    let cut = List { items: encoding.items(limits), of: types.as_deref().and_then(built_in) };
+    let maker = Maker::new(want, encoding, options, metadata_only, types);
+    let decode = move |item: Piece| {
+        let item = match item {
+            Piece::Whole(item) => item,
+            Piece::TooLarge(item) => return Ok(ListPart::Undecodable(item.into())),
+        };
         if let Some(object) = maker.want.known(|| encoding.peek_key(&item)) {
             return Ok(ListPart::Item(object));
         }
         let object = unless_panic(|| {
+            if let Some(object) = maker.make_unseen(&item, true)? {
+                return Ok(object);
+            }
             // Packed before it is decoded: what stays is then not among what goes.
             let packed = maker.pack(&item);
             encoding.decode_object(&item, options).and_then(|object| maker.make(object, packed, true))
@@ -47,7 +57,7 @@ where
             .unwrap_or_else(|why| Err(DecodeError { key: encoding.peek_key(&item).map(Box::new), why }));
         Ok(object.map_or_else(ListPart::Undecodable, ListPart::Item))
     };
-    pipeline(body, encoding.items(limits), want.tracker(), decode)
+    pipeline(body, cut, want.tracker(), decode)
 }
 
 /// A watch, event by event; `initial` if it begins with what is there.
@@ -61,9 +71,13 @@ where
     K: Resource + DeserializeOwned + Send + Sync + 'static,
 {
     let Reading { encoding, limits, options, metadata_only, types } = reading;
-    let maker = Maker { want: Arc::clone(want), encoding, options, metadata_only, types };
+    let maker = Maker::new(want, encoding, options, metadata_only, types);
     let initial = AtomicBool::new(initial);
-    let decode = move |frame: Bytes| {
+    let decode = move |frame: Piece| {
+        let frame = match frame {
+            Piece::Whole(frame) => frame,
+            Piece::TooLarge(frame) => return too_large(frame),
+        };
         // Much of what is there may be known; what comes later is new.
         let known = || {
             let (kind, object) = encoding.split_event(&frame)?;
@@ -76,16 +90,22 @@ where
         }
         // Of what is there, nobody is told before all of it has come.
         let at_rest = initial.load(Ordering::Relaxed);
-        let packed = encoding.split_event(&frame).and_then(|(_, object)| maker.pack(object));
-        let part = unless_panic(|| match encoding.decode_event(&frame, options) {
-            Ok(event) => {
-                if matches!(event, Event::Bookmark { initial_events_end: true, .. }) {
-                    initial.store(false, Ordering::Relaxed);
+        let part = unless_panic(|| {
+            let part = match maker.take_unseen(&frame, at_rest) {
+                Some(part) => part,
+                None => {
+                    let packed = encoding.split_event(&frame).and_then(|(_, object)| maker.pack(object));
+                    let event = encoding.decode_event(&frame, options);
+                    event.map(|event| taken(event, |decoded| maker.make(decoded, packed, at_rest)))
                 }
-                Ok(taken(event, |decoded| maker.make(decoded, packed, at_rest)))
+            };
+            if let Ok(WatchPart::Event(Event::Bookmark { initial_events_end: true, .. })) = &part {
+                initial.store(false, Ordering::Relaxed);
             }
-            Err(EventError::Object { event, error }) => Ok(WatchPart::Undecodable { event, error }),
-            Err(error) => Err(SourceError::garbled(error)),
+            match part {
+                Err(EventError::Object { event, error }) => Ok(WatchPart::Undecodable { event, error }),
+                part => part.map_err(SourceError::garbled),
+            }
         });
         part.unwrap_or_else(|why| match encoding.split_event(&frame) {
             Some((event, object)) => {
@@ -96,6 +116,19 @@ where
         })
     };
     pipeline(body, encoding.frames(limits), want.tracker(), decode)
+}
+
+/// An event that was passed over. It is one object's trouble, if it is about an object.
+fn too_large<K>(frame: TooLarge) -> Result<WatchPart<K>, SourceError> {
+    match frame.event.as_str() {
+        "ADDED" | "MODIFIED" | "DELETED" => {
+            Ok(WatchPart::Undecodable { event: frame.event.clone(), error: frame.into() })
+        }
+        _ => Err(SourceError::garbled(format_args!(
+            "an event that is not about an object has {} bytes; no more than {} are taken",
+            frame.bytes, frame.limit
+        ))),
+    }
 }
 
 /// What a function returns, or what its panic says: a type may have a way of decoding of its own.
@@ -111,9 +144,22 @@ struct Maker<K> {
     options: DecodeOptions,
     metadata_only: bool,
     types: Option<Arc<TypeMeta>>,
+    /// What arrives need not be decoded at once.
+    unseen: bool,
 }
 
 impl<K: Resource + DeserializeOwned + Send + Sync + 'static> Maker<K> {
+    fn new(
+        want: &Arc<Want<K>>,
+        encoding: Encoding,
+        options: DecodeOptions,
+        metadata_only: bool,
+        types: Option<Arc<TypeMeta>>,
+    ) -> Self {
+        let unseen = want.takes_unseen() && encoding.is_plain();
+        Self { want: Arc::clone(want), encoding, options, metadata_only, types, unseen }
+    }
+
     /// What is kept of an object that is to rest as bytes.
     fn pack(&self, bytes: &[u8]) -> Option<Box<[u8]>> {
         if !self.want.packs() {
@@ -134,13 +180,56 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> Maker<K> {
         at_rest: bool,
     ) -> Result<Object<K>, DecodeError> {
         if object.meta().name.as_deref().unwrap_or("").is_empty() {
-            return Err(DecodeError { key: None, why: "it has no name".to_owned() });
+            return Err(nameless());
         }
-        let (encoding, options) = (self.encoding, self.options);
         if let Some(types) = &self.types {
             say_kind(&mut object, types);
         }
-        let types = self.types.clone();
+        let written = (self.encoding, self.metadata_only);
+        self.want.take_bytes(object, written, packed, at_rest, |warm| self.codec(warm))
+    }
+
+    /// A handle to an object that nobody has to look into yet; none if it has to be decoded.
+    fn make_unseen(&self, object: &[u8], at_rest: bool) -> Result<Option<Object<K>>, DecodeError> {
+        if !self.unseen {
+            return Ok(None);
+        }
+        // What is wrong with it is said by the type, which may not even have the field that is.
+        let Ok(Some(metadata)) = self.encoding.check_object(object, self.options) else { return Ok(None) };
+        // Of labels that come twice, or in another order, decoding makes what it is said to.
+        if !metadata.labels().map(|(label, _)| label).is_sorted_by(|one, next| one < next) {
+            return Ok(None);
+        }
+        if metadata.name().is_empty() {
+            return Err(nameless());
+        }
+        let Some(packed) = self.pack(object) else { return Ok(None) };
+        let codec = |warm| self.codec(warm);
+        Ok(Some(self.want.take_unseen(metadata, packed, self.encoding, at_rest, codec)))
+    }
+
+    /// An event whose object nobody has to look into yet; none if it has to be decoded.
+    fn take_unseen(&self, frame: &[u8], at_rest: bool) -> Option<Result<WatchPart<K>, EventError>> {
+        if !self.unseen {
+            return None;
+        }
+        let event = match self.encoding.open_event(frame)? {
+            Ok(event) => event,
+            Err(error) => return Some(Err(error)),
+        };
+        let mut unseen = true;
+        let part = taken(event, |object| {
+            let object = self.make_unseen(object, at_rest)?;
+            object.ok_or_else(|| {
+                unseen = false;
+                nameless()
+            })
+        });
+        unseen.then_some(Ok(part))
+    }
+
+    fn codec(&self, warm: Option<Warm<K>>) -> Codec<K> {
+        let (encoding, options, types) = (self.encoding, self.options, self.types.clone());
         let decode = move |bytes: &[u8]| {
             let mut object = encoding.decode_object(bytes, options)?;
             if let Some(types) = &types {
@@ -148,16 +237,18 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> Maker<K> {
             }
             Ok(object)
         };
-        let codec = |warm| Codec::new(decode, warm);
-        let written = (encoding, self.metadata_only);
-        self.want.take_bytes(object, written, packed, at_rest, codec)
+        Codec::new(decode, warm)
     }
 }
 
+fn nameless() -> DecodeError {
+    DecodeError { key: None, why: "it has no name".to_owned() }
+}
+
 /// Makes handles of the objects of events.
-pub(crate) fn taken<K: Resource>(
-    event: Event<K>,
-    make: impl FnOnce(K) -> Result<Object<K>, DecodeError>,
+pub(crate) fn taken<T, K: Resource>(
+    event: Event<T>,
+    make: impl FnOnce(T) -> Result<Object<K>, DecodeError>,
 ) -> WatchPart<K> {
     let (name, object) = match event {
         Event::Added(object) => ("ADDED", make(object).map(Event::Added)),
@@ -177,13 +268,28 @@ pub(crate) fn taken<K: Resource>(
     }
 }
 
-impl<K: Send + 'static> Cut<ListPart<K>> for Items {
+/// A list, and the kind that its items have to be, if that is a built-in one: of others nobody knows what their lists are
+/// called.
+struct List {
+    items: Items,
+    of: Option<ProtoMessage>,
+}
+
+fn built_in(types: &TypeMeta) -> Option<ProtoMessage> {
+    let (group, version) = types.api_version.split_once('/').unwrap_or(("", &types.api_version));
+    ProtoMessage::of(group, version, &types.kind)
+}
+
+/// What a list of metadata is called, whatever it is the metadata of.
+const METADATA_LIST: &str = "PartialObjectMetadataList";
+
+impl<K: Send + 'static> Cut<ListPart<K>> for List {
     fn push(&mut self, bytes: &[u8]) -> Result<(), WireError> {
-        Items::push(self, bytes)
+        self.items.push(bytes)
     }
 
-    fn next_piece(&mut self) -> Result<Option<Bytes>, WireError> {
-        self.next_item()
+    fn next_piece(&mut self) -> Result<Option<Piece>, WireError> {
+        self.items.next_item()
     }
 
     fn heard(bytes: usize) -> ListPart<K> {
@@ -191,10 +297,13 @@ impl<K: Send + 'static> Cut<ListPart<K>> for Items {
     }
 
     fn finish(self) -> Result<Option<ListPart<K>>, WireError> {
-        let meta = Items::finish(self)?;
-        // A table has rows, and no items: taken for a list, it would say that there is nothing.
-        if meta.kind == "Table" && meta.api_version.starts_with("meta.k8s.io/") {
-            return Err(WireError::BadListMeta { why: "it is a table for people, not a list".to_owned() });
+        let meta = self.items.finish()?;
+        if let Some(of) = self.of
+            && !matches!(meta.kind.as_str(), "" | METADATA_LIST)
+            && meta.kind.strip_suffix("List") != Some(of.kind())
+        {
+            let (kind, api_version) = (meta.kind, meta.api_version);
+            return Err(WireError::OtherKind { kind, api_version, expected: of.kind() });
         }
         Ok(Some(ListPart::End(meta)))
     }
@@ -202,10 +311,11 @@ impl<K: Send + 'static> Cut<ListPart<K>> for Items {
 
 impl<K: Send + 'static> Cut<WatchPart<K>> for Frames {
     fn push(&mut self, bytes: &[u8]) -> Result<(), WireError> {
-        Frames::push(self, bytes)
+        Frames::push(self, bytes);
+        Ok(())
     }
 
-    fn next_piece(&mut self) -> Result<Option<Bytes>, WireError> {
+    fn next_piece(&mut self) -> Result<Option<Piece>, WireError> {
         self.next_frame()
     }
 
@@ -252,8 +362,8 @@ mod tests {
         };
         let body = || Body::from(table.as_bytes().to_vec());
         let error = last_of(list_stream::<ConfigMap>(body(), reading.clone(), &want())).await.unwrap_err();
-        assert!(error.garbled && error.message.contains("table"), "{error}");
-        let list = table.replace("meta.k8s.io/v1", "example.com/v1");
+        assert!(error.garbled && error.message.contains("Table"), "{error}");
+        let list = table.replace("meta.k8s.io/v1", "example.com/v1").replace("rows", "items");
         let end =
             last_of(list_stream::<ConfigMap>(Body::from(list.into_bytes()), reading.clone(), &want())).await;
         assert!(matches!(end, Ok(ListPart::End(_))), "somebody else's kind of that name: {end:?}");

@@ -5,11 +5,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
 
 use kube_core::Resource;
-use kube_wire::{DecodeError, Encoding, ObjectKey};
+use kube_wire::{DecodeError, Encoding, ObjectKey, ProtoMetadata};
 use tokio_util::task::TaskTracker;
 
 use crate::fanout::panic_message;
-use crate::object::{Codec, Object, Residency, Warm};
+use crate::object::{Codec, Identity, Object, Residency, Warm};
 
 /// Changes an object before anybody sees it.
 pub(crate) type Transform<K> = Arc<dyn Fn(K) -> K + Send + Sync>;
@@ -155,12 +155,51 @@ impl<K: Resource + 'static> Want<K> {
             return self.take(object);
         }
         let Some(bytes) = bytes else { return self.take(object) };
-        let slot = usize::from(written.0 != Encoding::Json);
-        let codec = self.codecs[slot].get_or_init(|| Arc::new(codec(warm.map(Warm::new))));
+        let codec = self.codec(written.0, warm, codec);
         Ok(match at_rest {
             true => Object::packed_at_rest(object, bytes, codec),
             false => Object::packed(object, bytes, codec),
         })
+    }
+
+    /// Whether objects need not be decoded when they arrive, if they are known to be right: they rest as bytes, and the
+    /// type takes whatever is right.
+    pub(crate) fn takes_unseen(&self) -> bool {
+        // Types of other crates may be of another mind about what is right.
+        self.make.is_none() && self.packs() && std::any::type_name::<K>().starts_with("k8s_openapi::")
+    }
+
+    /// Makes a handle of an object that has arrived as bytes, and that nobody has looked into.
+    pub(crate) fn take_unseen(
+        &self,
+        metadata: ProtoMetadata<'_>,
+        bytes: Box<[u8]>,
+        encoding: Encoding,
+        at_rest: bool,
+        codec: impl FnOnce(Option<Warm<K>>) -> Codec<K>,
+    ) -> Object<K> {
+        let warm = match self.residency {
+            Residency::Adaptive { warm_bytes } => Some(warm_bytes),
+            Residency::Packed | Residency::Decoded => None,
+        };
+        let codec = self.codec(encoding, warm, codec);
+        let identity = Identity {
+            namespace: metadata.namespace(),
+            name: metadata.name(),
+            uid: metadata.uid(),
+            resource_version: metadata.resource_version(),
+        };
+        Object::unseen(identity, metadata.labels(), bytes, codec, !at_rest)
+    }
+
+    fn codec(
+        &self,
+        encoding: Encoding,
+        warm: Option<usize>,
+        make: impl FnOnce(Option<Warm<K>>) -> Codec<K>,
+    ) -> &Arc<Codec<K>> {
+        let slot = usize::from(encoding != Encoding::Json);
+        self.codecs[slot].get_or_init(|| Arc::new(make(warm.map(Warm::new))))
     }
 }
 

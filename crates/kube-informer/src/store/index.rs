@@ -4,9 +4,12 @@ use std::sync::Arc;
 
 use kube_core::Resource;
 
-use super::map::{Keyed, Map};
-use super::{Snapshot, Store};
-use crate::object::{Object, Stored};
+use super::places::{Near, Places};
+use super::set::Set;
+use super::tree::Tree;
+use super::{Selected, Snapshot, Store};
+use crate::hash::hash_key;
+use crate::object::Object;
 
 /// The name of the index of namespaces, which every store has.
 pub(crate) const NAMESPACE_INDEX: &str = "namespace";
@@ -59,7 +62,14 @@ pub struct Index<K> {
 impl<K: Resource> Index<K> {
     /// The objects with a value, in no order.
     pub fn get(&self, value: &str) -> Vec<Object<K>> {
-        self.at(&self.shared.snapshot(), value).collect()
+        self.select(value).to_vec()
+    }
+
+    /// The objects with a value, in no order, to be looked at: none of them is touched before it is.
+    pub fn select(&self, value: &str) -> Selected<K> {
+        let snapshot = self.shared.snapshot();
+        let places = snapshot.indexes().get(self.place).and_then(|index| index.get(value)).cloned();
+        Selected::some(snapshot, places)
     }
 
     /// The objects with a value in a snapshot of the same store: what else is read from it is of the same moment.
@@ -68,15 +78,18 @@ impl<K: Resource> Index<K> {
         snapshot: &'a Snapshot<K>,
         value: &str,
     ) -> impl Iterator<Item = Object<K>> + use<'a, K> {
-        let index = snapshot.indexes().get(self.place);
-        index.map(|index| index.get(value)).into_iter().flatten()
+        snapshot.in_index(snapshot.indexes().get(self.place), value).map(|object| object.to_object())
     }
 
     /// All values that lead to an object, in no order.
     pub fn values(&self) -> Vec<String> {
         let snapshot = self.shared.snapshot();
         let index = snapshot.indexes().get(self.place);
-        index.into_iter().flat_map(|index| index.values.iter()).map(|entry| entry.value.to_string()).collect()
+        index
+            .into_iter()
+            .flat_map(|index| index.entries.iter())
+            .map(|entry| entry.value.to_string())
+            .collect()
     }
 }
 
@@ -86,103 +99,149 @@ impl<K> std::fmt::Debug for Index<K> {
     }
 }
 
-/// One index in one snapshot.
+/// One index in one snapshot. It knows objects by their places.
 pub(super) struct Indexed<K> {
     pub(super) name: Arc<str>,
     function: IndexFunction<K>,
-    values: Map<Entry<K>>,
-    /// The values of objects that would have to be decoded to find them again.
-    remembered: Map<Remembered<K>>,
-}
-
-/// The values that lead to one object.
-struct Remembered<K> {
-    object: Stored<K>,
-    values: Arc<[String]>,
+    entries: Tree<Entry>,
+    /// The values of each object: nobody has to look into what is gone to find them again.
+    values: Places<Values>,
 }
 
 /// The objects with one value.
-struct Entry<K> {
+#[derive(Clone, Debug)]
+struct Entry {
     value: Arc<str>,
-    objects: Map<Stored<K>>,
+    places: Set,
+}
+
+/// The values that lead to one object.
+#[derive(Clone, Debug, Default)]
+enum Values {
+    #[default]
+    None,
+    One(Arc<str>),
+    Many(Arc<[Arc<str>]>),
 }
 
 impl<K> Indexed<K> {
     pub(super) fn empty(name: Arc<str>, function: IndexFunction<K>) -> Self {
-        Self { name, function, values: Map::new(), remembered: Map::new() }
+        Self { name, function, entries: Tree::new(), values: Places::new() }
     }
 
-    /// The same index without objects.
-    pub(super) fn emptied(&self) -> Self {
-        Self::empty(Arc::clone(&self.name), Arc::clone(&self.function))
-    }
-
-    pub(super) fn get(&self, value: &str) -> impl Iterator<Item = Object<K>> + use<'_, K> {
-        self.stored(value).map(Stored::object)
-    }
-
-    pub(super) fn stored(&self, value: &str) -> impl Iterator<Item = &Stored<K>> + use<'_, K> {
-        self.values.get(value).into_iter().flat_map(|entry| entry.objects.iter())
+    /// The places of the objects with a value; none if there are no objects.
+    pub(super) fn get(&self, value: &str) -> Option<&Set> {
+        self.entries.find(hash_key(value), |entry| *entry.value == *value).map(|entry| &entry.places)
     }
 
     pub(super) fn count(&self, value: &str) -> usize {
-        self.values.get(value).map_or(0, |entry| entry.objects.len())
+        self.get(value).map_or(0, Set::len)
     }
 
-    pub(super) fn has(&self, value: &str, key: &str) -> bool {
-        self.values.get(value).is_some_and(|entry| entry.objects.get(key).is_some())
+    /// Whether the object in a place has a value.
+    pub(super) fn has(&self, value: &str, place: u32) -> bool {
+        self.values.get(place).is_some_and(|values| values.as_slice().iter().any(|known| **known == *value))
     }
 
+    /// There is an object behind the last one.
     pub(super) fn add(&mut self, object: &Object<K>) {
-        let values = (self.function)(object).into();
-        self.add_values(object, values);
+        let place = self.values.push(Values::None);
+        let values = (self.function)(object);
+        self.set(place, &values);
     }
 
-    /// Adds an object that another state of the index has, without looking into it again.
-    pub(super) fn keep(&mut self, object: &Object<K>, before: &Self) {
-        match before.remembered.get(object.key()) {
-            Some(known) if self.remembers(object) => self.add_values(object, Arc::clone(&known.values)),
-            _ => self.add(object),
+    /// The values of an object in place of another of the same key, if they are not the same.
+    pub(super) fn changed(&self, place: u32, object: &Object<K>) -> Option<Vec<String>> {
+        // What every store has depends on the key alone.
+        if *self.name == *NAMESPACE_INDEX {
+            return None;
         }
+        let values = (self.function)(object);
+        let known = self.values.get(place).map_or(&[][..], Values::as_slice);
+        let same =
+            known.len() == values.len() && known.iter().zip(&values).all(|(one, other)| **one == **other);
+        (!same).then_some(values)
     }
 
-    fn add_values(&mut self, object: &Object<K>, values: Arc<[String]>) {
-        for value in &*values {
-            let make = || Entry { value: value.as_str().into(), objects: Map::new() };
-            self.values.get_or_insert_with(value, make).objects.insert(object.stored().clone());
-        }
-        if self.remembers(object) {
-            self.remembered.insert(Remembered { object: object.stored().clone(), values });
-        }
-    }
-
-    pub(super) fn remove(&mut self, object: &Object<K>) {
-        if !self.remembers(object) {
-            return self.remove_values(object.key(), &(self.function)(object));
-        }
-        if let Some(remembered) = self.remembered.remove(object.key()) {
-            self.remove_values(object.key(), &remembered.values);
-        }
-    }
-
-    fn remove_values(&mut self, key: &str, values: &[String]) {
-        for value in values {
-            if self.values.get(value).is_none() {
-                continue;
+    /// The values of the object in a place.
+    pub(super) fn set(&mut self, place: u32, values: &[String]) {
+        let values: Values = values.iter().map(|value| self.insert(value, place)).collect();
+        let before = self.values.replace(place, values.clone()).unwrap_or_default();
+        for value in before.as_slice() {
+            if !values.as_slice().contains(value) {
+                self.remove_from(value, place);
             }
-            let make = || Entry { value: value.as_str().into(), objects: Map::new() };
-            let entry = self.values.get_or_insert_with(value, make);
-            entry.objects.remove(key);
+        }
+    }
+
+    /// The object in a place is gone, and the last one is there now.
+    pub(super) fn remove(&mut self, place: u32) {
+        let last = u32::try_from(self.values.len().saturating_sub(1)).unwrap_or(u32::MAX);
+        let Some(gone) = self.values.swap_remove(place) else { return };
+        for value in gone.as_slice() {
+            self.remove_from(value, place);
+        }
+        if place != last {
+            let moved = self.values.get(place).cloned().unwrap_or_default();
+            for value in moved.as_slice() {
+                self.insert(value, place);
+                self.remove_from(value, last);
+            }
+        }
+    }
+
+    /// A value leads to a place from now on; returns the value as all who have it share it.
+    fn insert(&mut self, value: &str, place: u32) -> Arc<str> {
+        let hash = hash_key(value);
+        if let Some(entry) = self.entries.find_mut(hash, |entry| *entry.value == *value) {
+            entry.places.insert(place);
+            return Arc::clone(&entry.value);
+        }
+        let value: Arc<str> = value.into();
+        self.entries.insert(hash, Entry { value: Arc::clone(&value), places: Set::One(place) });
+        value
+    }
+
+    /// A value does not lead to a place any more.
+    fn remove_from(&mut self, value: &str, place: u32) {
+        let (hash, is_it) = (hash_key(value), |entry: &Entry| *entry.value == *value);
+        if let Some(entry) = self.entries.find_mut(hash, is_it)
+            && entry.places.remove(place)
+        {
             // Values that lead nowhere are forgotten, or they would pile up.
-            if entry.objects.len() == 0 {
-                self.values.remove(value);
-            }
+            self.entries.remove(hash, is_it);
         }
     }
+}
 
-    /// Whether the values of an object are kept, so that it need not be decoded when it goes.
-    fn remembers(&self, object: &Object<K>) -> bool {
-        object.is_packed() && *self.name != *NAMESPACE_INDEX
+impl Values {
+    fn as_slice(&self) -> &[Arc<str>] {
+        match self {
+            Values::None => &[],
+            Values::One(value) => std::slice::from_ref(value),
+            Values::Many(values) => values,
+        }
+    }
+}
+
+impl FromIterator<Arc<str>> for Values {
+    fn from_iter<I: IntoIterator<Item = Arc<str>>>(values: I) -> Self {
+        let mut values = values.into_iter();
+        match (values.next(), values.next()) {
+            (None, _) => Values::None,
+            (Some(one), None) => Values::One(one),
+            (Some(one), Some(two)) => Values::Many([one, two].into_iter().chain(values).collect()),
+        }
+    }
+}
+
+impl Near for Values {
+    fn near(&self) -> usize {
+        match self {
+            Values::None => 0,
+            Values::One(value) => Arc::strong_count(value),
+            Values::Many(values) => Arc::strong_count(values),
+        }
     }
 }
 
@@ -191,38 +250,8 @@ impl<K> Clone for Indexed<K> {
         Self {
             name: Arc::clone(&self.name),
             function: Arc::clone(&self.function),
+            entries: self.entries.clone(),
             values: self.values.clone(),
-            remembered: self.remembered.clone(),
         }
-    }
-}
-
-impl<K> Clone for Entry<K> {
-    fn clone(&self) -> Self {
-        Self { value: Arc::clone(&self.value), objects: self.objects.clone() }
-    }
-}
-
-impl<K> Clone for Remembered<K> {
-    fn clone(&self) -> Self {
-        Self { object: self.object.clone(), values: Arc::clone(&self.values) }
-    }
-}
-
-impl<K> Keyed for Remembered<K> {
-    fn key(&self) -> &str {
-        self.object.key()
-    }
-}
-
-impl<K> Keyed for Stored<K> {
-    fn key(&self) -> &str {
-        Stored::key(self)
-    }
-}
-
-impl<K> Keyed for Entry<K> {
-    fn key(&self) -> &str {
-        &self.value
     }
 }

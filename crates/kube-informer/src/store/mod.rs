@@ -8,14 +8,18 @@
 //! object; there is no way to ask for it.
 
 mod index;
-mod map;
+mod places;
+mod selected;
+mod set;
 mod snapshot;
 #[cfg(test)]
 mod tests;
+mod tree;
 mod version;
 
 pub use index::{Index, IndexError, IndexValues};
 pub(crate) use index::{IndexFunction, NAMESPACE_INDEX};
+pub use selected::Selected;
 pub use snapshot::Snapshot;
 pub use version::Version;
 
@@ -24,7 +28,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use kube_core::Resource;
+use kube_core::{Resource, Selector};
 use kube_wire::ObjectKey;
 use parking_lot::Mutex;
 use tokio::sync::watch;
@@ -97,12 +101,17 @@ impl<K: Resource> Store<K> {
 
     /// All objects, in no order.
     pub fn list(&self) -> Vec<Object<K>> {
-        self.shared.current.load().iter().collect()
+        self.select().to_vec()
+    }
+
+    /// All objects, in no order, to be looked at: none of them is touched before it is.
+    pub fn select(&self) -> Selected<K> {
+        Selected::new(self.snapshot(), None, &Selector::default())
     }
 
     /// All objects of a namespace, in no order.
     pub fn namespaced(&self, namespace: &str) -> Vec<Object<K>> {
-        self.shared.current.load().namespaced(namespace).collect()
+        Selected::new(self.snapshot(), Some(namespace), &Selector::default()).to_vec()
     }
 
     /// Adds an index: objects by the values that a function finds in them. It may be added at any time; objects that
@@ -187,27 +196,35 @@ impl<K: Resource> Store<K> {
     ) -> Vec<Written<K>> {
         let _writing = self.shared.writing.lock();
         let current = self.shared.current.load_full();
-        let (mut next, mut written) = (current.without(scope), Vec::new());
+        let (mut next, mut written) = (Snapshot::clone(&current), Vec::with_capacity(objects.len()));
+        let mut seen = vec![false; current.len()];
         for object in objects {
-            let old = current.get_key(object.key());
+            let place = current.place(object.key());
+            if let Some(seen) = place.and_then(|place| seen.get_mut(place as usize)) {
+                *seen = true;
+            }
+            let old = place.and_then(|place| current.object(place));
             if let Some(old) = old.clone()
                 && !anew
                 && old.is_same_version(&object)
             {
-                next.keep(&old, &current);
+                // Something else may have come under this key before, in the same list.
+                let there = place.and_then(|place| next.object(place));
+                if there.is_none_or(|there| !there.is_same(&old)) {
+                    next.put(&old);
+                }
                 written.push(Written { new: Some(old.clone()), old: Some(old), last: None });
             } else {
                 next.put(&object);
                 written.push(Written { old, new: Some(object), last: None });
             }
         }
-        for object in current.within(scope) {
-            if next.get_key(object.key()).is_some() {
-                continue;
-            }
-            if kept.contains(object.key()) {
-                next.keep(&object, &current);
-            } else {
+        for place in current.within(scope) {
+            let stays = seen.get(place as usize).is_none_or(|seen| *seen);
+            if let Some(object) = current.object(place).filter(|_| !stays)
+                && !kept.contains(object.key())
+            {
+                next.remove(object.key());
                 written.push(Written { old: Some(object), new: None, last: None });
             }
         }

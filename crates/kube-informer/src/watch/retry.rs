@@ -15,6 +15,7 @@ use super::open::Open;
 use super::pace::{MIN_RESTART, Pace};
 use super::{Change, StartError, WatchError};
 use crate::object::Object;
+use crate::random::any_seed;
 use crate::reflector::{Config, Failure, WatchRequest};
 use crate::source::{ListWatch, SourceError, Want, WatchPart};
 
@@ -106,7 +107,7 @@ impl<K: Resource + Send + Sync + 'static> RetryWatch<K> {
             want: Arc::new(Want::new()),
             resource_version,
             starts: 0,
-            pace: Pace::new(Config::default(), 0, MIN_RESTART),
+            pace: Pace::new(Config::default(), any_seed(), MIN_RESTART),
             on_error: None,
             state: State::New,
         })
@@ -119,7 +120,7 @@ impl<K: Resource + Send + Sync + 'static> RetryWatch<K> {
         self
     }
 
-    /// Makes waits and time-outs repeatable.
+    /// Makes waits and time-outs repeatable, for tests.
     pub fn seed(mut self, seed: u64) -> Self {
         self.pace = self.pace.with_seed(seed);
         self

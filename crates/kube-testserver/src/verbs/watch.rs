@@ -110,6 +110,7 @@ pub(crate) async fn watch(call: Call) -> Result<Response<Body>, ApiError> {
         last_bookmark: (timeout > LAST_BOOKMARK).then(|| now + timeout - LAST_BOOKMARK),
         deadline: now + timeout,
         events: 0,
+        opened: cluster.store.version(),
         told: slot.position.load(Ordering::Relaxed),
         faults,
         receiver,
@@ -159,7 +160,9 @@ struct Watch {
     deadline: Instant,
     /// Events sent, bookmarks not counted: what faults are placed by.
     events: u64,
-    /// Where the watch began, or its last bookmark: the next bookmark must say more.
+    /// The cluster's version when the watch was opened.
+    opened: u64,
+    /// Where the watch began, what it caught up with first, or its last bookmark: the next bookmark must say more.
     told: u64,
     faults: Vec<StreamFault>,
     receiver: watch::Receiver<u64>,
@@ -230,6 +233,9 @@ impl Watch {
         for change in &batch.changes {
             self.write_change(change, out);
             self.slot.position.fetch_max(change.version, Ordering::Relaxed);
+            if change.version <= self.opened {
+                self.told = self.told.max(change.version);
+            }
             if self.done || self.due_fault().is_some() || out.len() >= CHUNK_BYTES {
                 return false;
             }

@@ -245,3 +245,23 @@ async fn a_server_without_a_cache_says_of_forgotten_versions_what_etcd_says() {
         assert!(error.message.starts_with(said), "{}", error.message);
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_has_only_caught_up_gets_no_bookmark_before_its_end() {
+    let server = TestServer::builder().start().await.unwrap();
+    let api = config_maps(&server.in_process_client());
+    create_all(&api, &["a", "b"]).await;
+    let mut watch = Follower::open(&api, &WatchParams::default().timeout(60), "1").await.patient();
+    watch.expect("ADDED a").await;
+    watch.expect("ADDED b").await;
+    watch.ended().await;
+
+    // What happens while it is open is news.
+    let mut watch = Follower::open(&api, &WatchParams::default().timeout(60), "1").await.patient();
+    watch.expect("ADDED a").await;
+    watch.expect("ADDED b").await;
+    create_all(&api, &["c"]).await;
+    watch.expect("ADDED c").await;
+    assert_eq!(watch.bookmark().await, (server.resource_version(), false));
+    watch.ended().await;
+}

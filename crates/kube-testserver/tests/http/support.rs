@@ -391,11 +391,11 @@ impl Frames {
     pub(crate) async fn frame(&mut self) -> Result<Option<Vec<u8>>, WireError> {
         loop {
             if let Some(frame) = self.frames.next_frame()? {
-                return Ok(Some(frame.to_vec()));
+                return Ok(frame.whole().map(|frame| frame.to_vec()));
             }
             match within_a_day(self.body.frame()).await {
                 Some(frame) => {
-                    self.frames.push(frame.expect("data, not an end").data_ref().expect("data"))?;
+                    self.frames.push(frame.expect("data, not an end").data_ref().expect("data"));
                 }
                 None => return Ok(None),
             }

@@ -5,7 +5,7 @@
 
 use k8s_openapi::api::core::v1::Pod;
 use kube_wire::{
-    DecodeOptions, Encoding, Event, Limits, ProtoEnvelope, ProtoMessage, WireError, encode_known_proto,
+    DecodeOptions, Encoding, Event, Limits, Piece, ProtoEnvelope, ProtoMessage, WireError, encode_known_proto,
 };
 use serde_json::Value;
 
@@ -107,13 +107,13 @@ fn list(encoding: Encoding, data: &[u8]) {
     let Some((&size, bytes)) = data.split_first() else { return };
     let pieces = list_in_pieces(encoding, bytes, usize::from(size) + 1);
     let at_once = list_in_pieces(encoding, bytes, bytes.len().max(1));
-    for item in &at_once.0 {
-        object(encoding, item);
+    for item in at_once.0.iter().cloned().filter_map(Piece::whole) {
+        object(encoding, &item);
     }
     same(&pieces, &at_once);
 }
 
-type Cut = (Vec<Vec<u8>>, Result<(), WireError>);
+type Cut = (Vec<Piece>, Result<(), WireError>);
 
 fn list_in_pieces(encoding: Encoding, bytes: &[u8], size: usize) -> Cut {
     let mut items = encoding.items(limits());
@@ -123,7 +123,7 @@ fn list_in_pieces(encoding: Encoding, bytes: &[u8], size: usize) -> Cut {
             items.push(piece)?;
             while let Some(item) = items.next_item()? {
                 assert!(item.len() <= limits().item_bytes, "an item keeps to its limit");
-                found.push(item.to_vec());
+                found.push(item);
             }
         }
         Ok(())
@@ -137,8 +137,8 @@ fn watch(encoding: Encoding, data: &[u8]) {
     let Some((&size, bytes)) = data.split_first() else { return };
     let pieces = watch_in_pieces(encoding, bytes, usize::from(size) + 1);
     let at_once = watch_in_pieces(encoding, bytes, bytes.len().max(1));
-    for frame in &at_once.0 {
-        event(encoding, frame);
+    for frame in at_once.0.iter().cloned().filter_map(Piece::whole) {
+        event(encoding, &frame);
     }
     same(&pieces, &at_once);
 }
@@ -148,10 +148,10 @@ fn watch_in_pieces(encoding: Encoding, bytes: &[u8], size: usize) -> Cut {
     let mut found = Vec::new();
     let mut cut = || {
         for piece in bytes.chunks(size) {
-            frames.push(piece)?;
+            frames.push(piece);
             while let Some(frame) = frames.next_frame()? {
                 assert!(frame.len() <= limits().frame_bytes, "a frame keeps to its limit");
-                found.push(frame.to_vec());
+                found.push(frame);
             }
             assert!(frames.pending() <= limits().frame_bytes + piece.len(), "so does what waits");
         }

@@ -17,24 +17,48 @@ pub fn decode_event_proto<K: DeserializeOwned>(
     message: ProtoMessage,
     options: DecodeOptions,
 ) -> Result<Event<K>, EventError> {
+    let (event, envelope) = match open_event(frame, message)? {
+        Opened::Object { event, envelope } => (event, envelope),
+        Opened::Other(other) => return Ok(other),
+    };
+    let types = Some((envelope.api_version, envelope.kind));
+    let decoded: Result<K, DecodeError> = decode_typed(envelope.object, message, types, options);
+    let decoded = decoded.map_err(|error| EventError::Object { event: event.to_owned(), error })?;
+    Ok(match event {
+        "ADDED" => Event::Added(decoded),
+        "MODIFIED" => Event::Modified(decoded),
+        _ => Event::Deleted(decoded),
+    })
+}
+
+/// An event whose object has not been looked into.
+pub(super) enum Opened<'a, K> {
+    /// `ADDED`, `MODIFIED` or `DELETED`.
+    Object { event: &'a str, envelope: ProtoEnvelope<'a> },
+    /// One that has no object.
+    Other(Event<K>),
+}
+
+/// Opens a frame; an error if the object is not of the kind that was asked for.
+pub(super) fn open_event<K>(frame: &[u8], message: ProtoMessage) -> Result<Opened<'_, K>, EventError> {
     let not_an_event = |why: String| EventError::NotAnEvent { why };
     let (event, object) = open(frame).map_err(|error| not_an_event(error.to_string()))?;
-    let decode = || {
-        let envelope = ProtoEnvelope::read(object)?;
-        if !message.is(envelope.api_version, envelope.kind) {
-            return Err(other_kind(&envelope, message));
+    match event {
+        "ADDED" | "MODIFIED" | "DELETED" => {
+            let wrong = |error| EventError::Object { event: event.to_owned(), error };
+            let envelope = ProtoEnvelope::read(object).map_err(wrong)?;
+            if !message.is(envelope.api_version, envelope.kind) {
+                return Err(wrong(other_kind(&envelope, message)));
+            }
+            Ok(Opened::Object { event, envelope })
         }
-        decode_typed(envelope.object, message, Some((envelope.api_version, envelope.kind)), options)
-    };
-    let decoded = match event {
-        "ADDED" => decode().map(Event::Added),
-        "MODIFIED" => decode().map(Event::Modified),
-        "DELETED" => decode().map(Event::Deleted),
-        "BOOKMARK" => return bookmark(object).map_err(|error| not_an_event(error.why)),
-        "ERROR" => return status(object).map(Event::Error).map_err(|error| not_an_event(error.why)),
-        other => return Ok(Event::Unknown(other.to_owned())),
-    };
-    decoded.map_err(|error| EventError::Object { event: event.to_owned(), error })
+        "BOOKMARK" => bookmark(object).map(Opened::Other).map_err(|error| not_an_event(error.why)),
+        "ERROR" => {
+            let status = status(object).map_err(|error| not_an_event(error.why))?;
+            Ok(Opened::Other(Event::Error(status)))
+        }
+        other => Ok(Opened::Other(Event::Unknown(other.to_owned()))),
+    }
 }
 
 /// The type of an event and its object, as they stand in a frame; none if the frame is not a whole event.

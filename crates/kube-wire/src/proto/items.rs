@@ -4,10 +4,12 @@ use bytes::{Buf, Bytes, BytesMut};
 
 use super::envelope::{CONTENT_ENCODING, MAGIC, ProtoEnvelope, RAW, TYPE, not_encoded};
 use super::error::ProtoError;
+use super::glimpse::{Passing, glimpse_item};
 use super::table::ProtoMessage;
 use super::wire::{BYTES, FIXED32, FIXED64, Reader, Tag, VARINT};
 use crate::items::ListMeta;
 use crate::limits::{Limits, WireError};
+use crate::piece::Piece;
 
 /// Cuts the bytes of a list in protobuf into items, as [`ListItems`](crate::ListItems) does for JSON: no more than one
 /// item and one piece are in memory.
@@ -27,6 +29,8 @@ pub struct ProtoListItems {
     metadata: Vec<u8>,
     api_version: String,
     kind: String,
+    /// An item that is too large.
+    passing: Option<Box<Passing>>,
     state: State,
 }
 
@@ -85,6 +89,7 @@ impl ProtoListItems {
             metadata: Vec::new(),
             api_version: String::new(),
             kind: String::new(),
+            passing: None,
             state: State::Start,
         }
     }
@@ -99,8 +104,14 @@ impl ProtoListItems {
     }
 
     /// The next whole item; none if more bytes are needed or the list is at its end.
-    pub fn next_item(&mut self) -> Result<Option<Bytes>, WireError> {
+    pub fn next_item(&mut self) -> Result<Option<Piece>, WireError> {
         loop {
+            if let Some(passing) = &mut self.passing {
+                let before = self.buffer.len();
+                let passed = passing.pass(&mut self.buffer);
+                self.consumed += (before - self.buffer.len()) as u64;
+                return Ok(passed.inspect(|_| self.passing = None));
+            }
             match self.state {
                 State::Start => {
                     let Some(magic) = self.buffer.first_chunk::<{ MAGIC.len() }>() else { return Ok(None) };
@@ -117,12 +128,16 @@ impl ProtoListItems {
                         return Err(self.wrong("a field that is longer than the list"));
                     };
                     let is_item = head.tag == Tag::new(self.numbers.items, BYTES);
-                    let Some(body) = (if is_item { self.item(head)? } else { self.head_field(head)? }) else {
-                        return Ok(None);
-                    };
+                    if is_item && head.body > self.limits.item_bytes as u64 {
+                        self.begin_to_pass(head)?;
+                        self.state = State::List { left };
+                        continue;
+                    }
+                    let body = if is_item { self.body(head) } else { self.head_field(head)? };
+                    let Some(body) = body else { return Ok(None) };
                     self.state = State::List { left };
                     if is_item {
-                        return Ok(Some(body));
+                        return Ok(Some(Piece::Whole(body)));
                     }
                     if head.tag == Tag::new(self.numbers.metadata, BYTES) {
                         self.metadata.extend_from_slice(&body);
@@ -147,7 +162,7 @@ impl ProtoListItems {
     /// What the list said about itself; an error if it is not whole.
     pub fn finish(self) -> Result<ListMeta, WireError> {
         let whole = matches!(self.state, State::Behind | State::List { left: 0 });
-        if !whole || !self.buffer.is_empty() {
+        if !whole || !self.buffer.is_empty() || self.passing.is_some() {
             return Err(WireError::Truncated { missing: "the end of the list" });
         }
         let mut meta =
@@ -179,12 +194,14 @@ impl ProtoListItems {
         Ok(())
     }
 
-    /// An item, if all of it is there.
-    fn item(&mut self, head: Head) -> Result<Option<Bytes>, WireError> {
-        if head.body > self.limits.item_bytes as u64 {
-            return Err(WireError::ItemTooLarge { limit: self.limits.item_bytes });
+    /// Begins to pass over an item.
+    fn begin_to_pass(&mut self, head: Head) -> Result<(), WireError> {
+        if self.limits.is_endless(head.body) {
+            return Err(WireError::ItemTooLarge { limit: self.limits.passed_over_bytes });
         }
-        Ok(self.body(head))
+        self.pass(head.head);
+        self.passing = Some(Box::new(Passing::new(head.body, self.limits.item_bytes, glimpse_item)));
+        Ok(())
     }
 
     /// A field that is not an item, if all of it is there.
@@ -303,7 +320,7 @@ mod tests {
         envelope(&[field(METADATA, &meta), items, field(9, b"unknown"), vec![0x50, 1]].concat())
     }
 
-    fn cut(limits: Limits, pieces: &[&[u8]]) -> Result<(Vec<Bytes>, ListMeta), WireError> {
+    fn pieces(limits: Limits, pieces: &[&[u8]]) -> Result<(Vec<Piece>, ListMeta), WireError> {
         let mut list = ProtoListItems::new(limits, pods());
         let mut items = Vec::new();
         for piece in pieces {
@@ -313,6 +330,11 @@ mod tests {
             }
         }
         Ok((items, list.finish()?))
+    }
+
+    fn cut(limits: Limits, bytes: &[&[u8]]) -> Result<(Vec<Bytes>, ListMeta), WireError> {
+        let (items, meta) = pieces(limits, bytes)?;
+        Ok((items.into_iter().map(|item| item.whole().unwrap()).collect(), meta))
     }
 
     #[test]
@@ -377,10 +399,33 @@ mod tests {
     }
 
     #[test]
+    fn an_item_that_is_too_large_is_passed_over_and_says_what_it_was_about() {
+        let metadata = [field(1, b"large"), field(3, b"n")].concat();
+        let limits = Limits { item_bytes: 10, ..Limits::default() };
+        for data in [100, 100_000] {
+            let large = [field(1, &metadata), field(2, &vec![b'x'; data])].concat();
+            let items = [field(ITEMS, b"a"), field(ITEMS, &large), field(ITEMS, b"z")].concat();
+            let bytes = envelope(&[items, field(METADATA, &field(2, b"5"))].concat());
+            for at in [0, 30, 35, 40, 60, bytes.len() - 20, bytes.len()] {
+                let (items, meta) = pieces(limits, &[&bytes[..at], &bytes[at..]]).unwrap();
+                let [Piece::Whole(first), Piece::TooLarge(passed), Piece::Whole(last)] = &items[..] else {
+                    panic!("{items:?}")
+                };
+                assert_eq!((&first[..], &last[..]), (&b"a"[..], &b"z"[..]));
+                assert_eq!(passed.bytes, large.len() as u64);
+                let key = passed.key.as_deref().unwrap();
+                assert_eq!((key.name.as_str(), key.namespace.as_str()), ("large", "n"), "cut at {at}");
+                assert_eq!(meta.resource_version, "5");
+            }
+            assert!(pieces(limits, &[&bytes[..bytes.len() - 40]]).is_err(), "it breaks off");
+        }
+    }
+
+    #[test]
     fn every_limit_is_kept() {
         let bytes = list();
-        let limits = Limits { item_bytes: 10, ..Limits::default() };
-        assert_eq!(cut(limits, &[&bytes]), Err(WireError::ItemTooLarge { limit: 10 }));
+        let limits = Limits { item_bytes: 10, passed_over_bytes: 299, ..Limits::default() };
+        assert_eq!(cut(limits, &[&bytes]), Err(WireError::ItemTooLarge { limit: 299 }));
         let limits = Limits { list_bytes: 20, ..Limits::default() };
         assert_eq!(cut(limits, &[&bytes]), Err(WireError::ListTooLarge { limit: 20 }));
         // The length alone says that it will be too large.

@@ -6,7 +6,7 @@ use crate::meta::ObjectKey;
 use crate::object::DecodeError;
 
 /// The number of `metadata` in every kind that has it, and of some of its fields. Tests compare them with the table.
-const METADATA_NUMBER: u32 = 1;
+pub(super) const METADATA_NUMBER: u32 = 1;
 const NAME: u32 = 1;
 const NAMESPACE: u32 = 3;
 const UID: u32 = 5;
@@ -64,12 +64,12 @@ impl<'a> ProtoMetadata<'a> {
     }
 
     /// The object's labels, in the order of their keys.
-    pub fn labels(&self) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
+    pub fn labels(&self) -> impl Iterator<Item = (&'a str, &'a str)> + Clone + use<'a> {
         self.entries(LABELS)
     }
 
     /// The object's annotations, in the order of their keys.
-    pub fn annotations(&self) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
+    pub fn annotations(&self) -> impl Iterator<Item = (&'a str, &'a str)> + Clone + use<'a> {
         self.entries(ANNOTATIONS)
     }
 
@@ -83,23 +83,36 @@ impl<'a> ProtoMetadata<'a> {
         Ok(None)
     }
 
+    /// What the beginning of some metadata says, as far as it can be read.
+    pub(super) fn of_beginning(bytes: &'a [u8]) -> Self {
+        let mut metadata = Self { bytes, ..Self::default() };
+        // What cannot be read ends it.
+        let _ = metadata.read_fields();
+        metadata
+    }
+
     fn read_metadata(bytes: &'a [u8]) -> Result<Self, ProtoError> {
         let mut metadata = Self { bytes, ..Self::default() };
-        let mut reader = Reader::new(bytes);
-        while let Some((tag, raw)) = reader.field()? {
-            match tag.number() {
-                NAME => metadata.name = raw.text_of(tag, "name")?,
-                NAMESPACE => metadata.namespace = raw.text_of(tag, "namespace")?,
-                UID => metadata.uid = raw.text_of(tag, "uid")?,
-                RESOURCE_VERSION => metadata.resource_version = raw.text_of(tag, "resourceVersion")?,
-                _ => {}
-            }
-        }
+        metadata.read_fields()?;
         Ok(metadata)
     }
 
+    fn read_fields(&mut self) -> Result<(), ProtoError> {
+        let mut reader = Reader::new(self.bytes);
+        while let Some((tag, raw)) = reader.field()? {
+            match tag.number() {
+                NAME => self.name = raw.text_of(tag, "name")?,
+                NAMESPACE => self.namespace = raw.text_of(tag, "namespace")?,
+                UID => self.uid = raw.text_of(tag, "uid")?,
+                RESOURCE_VERSION => self.resource_version = raw.text_of(tag, "resourceVersion")?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     /// The entries of a map of texts; one that cannot be read ends them.
-    fn entries(&self, number: u32) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
+    fn entries(&self, number: u32) -> impl Iterator<Item = (&'a str, &'a str)> + Clone + use<'a> {
         let mut reader = Reader::new(self.bytes);
         std::iter::from_fn(move || {
             while let Some((tag, raw)) = reader.field().ok()? {

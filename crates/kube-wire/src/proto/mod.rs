@@ -11,12 +11,14 @@
 //! - Structs that are inlined in Go are messages of their own in protobuf, and flat in JSON.
 //! - Times, quantities, ports that may be names, and embedded JSON are messages; in JSON they are text or numbers.
 
+mod check;
 mod encode;
 mod envelope;
 mod error;
 mod event;
 mod fields;
 mod frames;
+mod glimpse;
 mod items;
 mod meta;
 mod object;
@@ -29,6 +31,7 @@ mod value;
 mod wire;
 mod write;
 
+pub use check::{check_object_proto, open_event_proto};
 pub use encode::{EncodeError, encode_known_proto, encode_object_proto};
 pub use envelope::ProtoEnvelope;
 pub use event::{decode_event_proto, split_event_proto};

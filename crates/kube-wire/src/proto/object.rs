@@ -1,9 +1,10 @@
 //! One object from its bytes.
 
 use serde::de::value::{BorrowedStrDeserializer, MapAccessDeserializer};
-use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, MapAccess, Visitor};
+use serde::de::{Deserialize, DeserializeOwned, DeserializeSeed, Deserializer, MapAccess, Visitor};
 use serde::forward_to_deserialize_any;
 
+use super::check::Anything;
 use super::error::ProtoError;
 use super::fields::Fields;
 use super::meta::peek_key_proto;
@@ -38,6 +39,21 @@ pub(super) fn decode_typed<K: DeserializeOwned>(
         Ok(decoded) if !context.is_disordered() => Ok(decoded),
         Err(error) if !context.is_disordered() => Err(about(object, &error)),
         _ => decode_disordered(object, message, types, options),
+    }
+}
+
+/// Whether an object is right; false if it is as far as can be seen, but has to be decoded to know.
+pub(super) fn check_typed(
+    object: &[u8],
+    message: ProtoMessage,
+    options: DecodeOptions,
+) -> Result<bool, DecodeError> {
+    let context = Context::new(Table::get());
+    let object_of = Object { context: &context, message, object, types: None, options };
+    match Anything::deserialize(object_of) {
+        Ok(Anything) if !context.is_disordered() => Ok(!context.is_doubtful()),
+        Err(error) if !context.is_disordered() => Err(about(object, &error)),
+        _ => decode_disordered(object, message, None, options).map(|Anything| false),
     }
 }
 

@@ -39,6 +39,12 @@ impl Time {
         }
     }
 
+    /// Whether it is so far away that types which know zones may not reach it.
+    pub(super) fn is_extreme(self) -> bool {
+        const WEEK: i64 = 7 * 86_400;
+        !(YEAR_ZERO + WEEK..YEAR_TEN_THOUSAND - WEEK).contains(&self.seconds)
+    }
+
     /// The text of it, as Go writes it.
     pub(super) fn text(self, kind: Kind, buffer: &mut [u8; TIME_BYTES]) -> Result<&str, ProtoError> {
         buffer.copy_from_slice(b"0000-00-00T00:00:00.000000Z");

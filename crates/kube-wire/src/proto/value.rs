@@ -19,11 +19,13 @@ pub(super) struct Context {
     pub(super) table: &'static Table,
     /// Fields came in an order that this walk does not understand.
     disorder: Cell<bool>,
+    /// There is something that not every type takes.
+    doubt: Cell<bool>,
 }
 
 impl Context {
     pub(super) fn new(table: &'static Table) -> Self {
-        Self { table, disorder: Cell::new(false) }
+        Self { table, disorder: Cell::new(false), doubt: Cell::new(false) }
     }
 
     /// Remembers that fields came out of order, whatever the type that is decoded makes of the error.
@@ -35,6 +37,10 @@ impl Context {
 
     pub(super) fn is_disordered(&self) -> bool {
         self.disorder.get()
+    }
+
+    pub(super) fn is_doubtful(&self) -> bool {
+        self.doubt.get()
     }
 }
 
@@ -117,6 +123,9 @@ impl<'a, 'de> Value<'_, 'a, 'de> {
             },
             Kind::Time | Kind::MicroTime => match Time::read(bytes)? {
                 Some(time) => {
+                    if time.is_extreme() {
+                        self.0.context.doubt.set(true);
+                    }
                     let mut buffer = [0; TIME_BYTES];
                     visitor.visit_str(time.text(field.kind, &mut buffer)?)
                 }

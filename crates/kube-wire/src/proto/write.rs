@@ -8,19 +8,19 @@ use super::table::{METADATA, ProtoMessage, Table};
 use super::wire::{field_len, put_bytes, put_head};
 
 /// The numbers of a watch event's fields, and that of the bytes in its object.
-const EVENT_TYPE: u32 = 1;
-const EVENT_OBJECT: u32 = 2;
-const OBJECT_RAW: u32 = 1;
+pub(super) const EVENT_TYPE: u32 = 1;
+pub(super) const EVENT_OBJECT: u32 = 2;
+pub(super) const OBJECT_RAW: u32 = 1;
 
 /// One frame of a watch: four bytes with its length, the type of the event, and the object in its envelope.
 ///
 /// ```
-/// use kube_wire::{ProtoEnvelope, ProtoFrames, encode_event_proto, split_event_proto};
+/// use kube_wire::{Piece, ProtoEnvelope, ProtoFrames, encode_event_proto, split_event_proto};
 ///
 /// let object = ProtoEnvelope { api_version: "v1", kind: "Pod", object: b"\x0a\x03\x0a\x01a" };
 /// let mut frames = ProtoFrames::new(kube_wire::Limits::default());
-/// frames.push(&encode_event_proto("ADDED", &object))?;
-/// let frame = frames.next_frame()?.expect("a whole frame");
+/// frames.push(&encode_event_proto("ADDED", &object));
+/// let frame = frames.next_frame()?.and_then(Piece::whole).expect("a whole frame");
 /// assert_eq!(split_event_proto(&frame), Some(("ADDED", object.object)));
 /// # Ok::<(), kube_wire::WireError>(())
 /// ```
@@ -42,7 +42,7 @@ pub fn encode_event_proto(event: &str, object: &ProtoEnvelope<'_>) -> Vec<u8> {
 /// the items.
 ///
 /// ```
-/// use kube_wire::{Encoding, Limits, ProtoListWriter, ProtoMessage};
+/// use kube_wire::{Encoding, Limits, Piece, ProtoListWriter, ProtoMessage};
 /// use serde_json::json;
 ///
 /// let items: [&[u8]; 2] = [b"\x0a\x03\x0a\x01a", b"\x0a\x03\x0a\x01b"];
@@ -57,8 +57,9 @@ pub fn encode_event_proto(event: &str, object: &ProtoEnvelope<'_>) -> Vec<u8> {
 ///
 /// let mut read = Encoding::best_for("", "v1", "ConfigMap").items(Limits::default());
 /// read.push(&bytes)?;
-/// assert_eq!(read.next_item()?.as_deref(), Some(items[0]));
-/// assert_eq!(read.next_item()?.as_deref(), Some(items[1]));
+/// for item in items {
+///     assert_eq!(read.next_item()?.and_then(Piece::whole).as_deref(), Some(item));
+/// }
 /// assert_eq!(read.next_item()?, None);
 /// assert_eq!(read.finish()?.resource_version, "5");
 /// # Ok::<(), Box<dyn std::error::Error>>(())

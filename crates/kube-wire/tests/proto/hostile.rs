@@ -89,6 +89,7 @@ fn follow(list: &[u8], watch: &[u8], piece: usize) -> (usize, usize) {
         loop {
             match items.next_item() {
                 Ok(Some(item)) => {
+                    let Some(item) = item.whole() else { continue };
                     listed += usize::from(encoding.decode_object::<Pod>(&item, options).is_ok());
                 }
                 Ok(None) => break,
@@ -99,12 +100,11 @@ fn follow(list: &[u8], watch: &[u8], piece: usize) -> (usize, usize) {
     let _ = items.finish();
     let mut frames = encoding.frames(limits);
     'watch: for piece in watch.chunks(piece) {
-        if frames.push(piece).is_err() {
-            break;
-        }
+        frames.push(piece);
         loop {
             match frames.next_frame() {
                 Ok(Some(frame)) => {
+                    let Some(frame) = frame.whole() else { continue };
                     let event = encoding.decode_event::<Pod>(&frame, options);
                     watched += usize::from(matches!(event, Ok(Event::Added(_))));
                 }

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 use k8s_openapi::Resource;
-use kube_wire::{DecodeOptions, decode_object, decode_object_proto};
+use kube_wire::{DecodeOptions, check_object_proto, decode_object, decode_object_proto};
 use serde::de::DeserializeOwned;
 
 use crate::samples::Sample;
 
-/// Decodes a sample from both of its forms, and compares. False if the type takes neither.
-pub(crate) type Check = fn(&Sample) -> bool;
+/// Decodes a sample from both of its forms, and compares: false if the type takes neither. And [`is_right`].
+pub(crate) type Check = (fn(&Sample) -> bool, fn(&Sample, &[u8]) -> (Option<bool>, bool));
 
 fn check<K: DeserializeOwned + PartialEq + Debug>(sample: &Sample) -> bool {
     [false, true].into_iter().all(|keep| {
@@ -26,6 +26,13 @@ fn check<K: DeserializeOwned + PartialEq + Debug>(sample: &Sample) -> bool {
     })
 }
 
+/// Whether bytes are right according to the kind, and whether the type takes them.
+pub(crate) fn is_right<K: DeserializeOwned>(sample: &Sample, bytes: &[u8]) -> (Option<bool>, bool) {
+    let (message, options) = (crate::message(sample), DecodeOptions::default());
+    let decoded: Result<K, _> = decode_object_proto(bytes, message, options);
+    (check_object_proto(bytes, message, options).ok(), decoded.is_ok())
+}
+
 /// The checks by `apiVersion` and `kind`.
 pub(crate) fn all() -> BTreeMap<(&'static str, &'static str), Check> {
     let mut checks: BTreeMap<(&'static str, &'static str), Check> = BTreeMap::new();
@@ -36,7 +43,7 @@ pub(crate) fn all() -> BTreeMap<(&'static str, &'static str), Check> {
 fn add<K: Resource + DeserializeOwned + PartialEq + Debug>(
     checks: &mut BTreeMap<(&'static str, &'static str), Check>,
 ) {
-    checks.insert((K::API_VERSION, K::KIND), check::<K>);
+    checks.insert((K::API_VERSION, K::KIND), (check::<K>, is_right::<K>));
 }
 
 macro_rules! kinds {

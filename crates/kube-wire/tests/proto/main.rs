@@ -13,12 +13,15 @@ mod random;
 #[path = "../support/samples.rs"]
 mod samples;
 
+use std::collections::BTreeSet;
+
 use kube_wire::{
     DecodeOptions, ProtoMessage, decode_object, decode_object_proto, encode_object_proto, peek_key,
     peek_key_proto, strip_managed_fields, strip_managed_fields_proto,
 };
 use serde_json::Value;
 
+use random::Random;
 use samples::{Sample, without_nulls};
 
 /// Everything there is to be decoded.
@@ -53,7 +56,7 @@ fn the_types_of_k8s_openapi_are_the_same_from_protobuf_and_json() {
     let kinds = kinds::all();
     let (mut seen, mut refused) = (0, Vec::new());
     for sample in all() {
-        if let Some(check) = kinds.get(&(sample.api_version.as_str(), sample.kind.as_str())) {
+        if let Some((check, _)) = kinds.get(&(sample.api_version.as_str(), sample.kind.as_str())) {
             seen += 1;
             if !check(&sample) {
                 refused.push(sample.kind);
@@ -64,6 +67,40 @@ fn the_types_of_k8s_openapi_are_the_same_from_protobuf_and_json() {
     // Golden files of those have a time that is null, where the type has no place for that.
     refused.dedup();
     assert!(refused.iter().all(|kind| kind == "PodDisruptionBudget"), "{refused:?}");
+}
+
+#[test]
+fn what_is_right_without_being_decoded_can_be_decoded() {
+    let kinds = kinds::all();
+    let mut random = Random(7);
+    let (mut plain, mut right, mut wrong) = (BTreeSet::new(), 0, 0);
+    for sample in all() {
+        let Some((_, is_right)) = kinds.get(&(sample.api_version.as_str(), sample.kind.as_str())) else {
+            continue;
+        };
+        if !message(&sample).is_plain() {
+            continue;
+        }
+        plain.insert((sample.api_version.clone(), sample.kind.clone()));
+        assert_eq!(is_right(&sample, &sample.protobuf), (Some(true), true), "{sample}");
+        for _ in 0..20 {
+            let bytes = random.mutate(&sample.protobuf);
+            match is_right(&sample, &bytes) {
+                (Some(true), taken) => {
+                    assert!(taken, "{sample}, of {} bytes", bytes.len());
+                    right += 1;
+                }
+                // Nobody says that it can be decoded. A type may not have the field that is wrong.
+                (Some(false), _) => {}
+                (None, _) => wrong += 1,
+            }
+        }
+    }
+    assert!(plain.len() > kinds.len() / 2, "{} of {} kinds", plain.len(), kinds.len());
+    for kind in ["Pod", "Secret", "ConfigMap", "Node"] {
+        assert!(plain.contains(&("v1".to_owned(), kind.to_owned())), "{kind} is not plain");
+    }
+    assert!(right > 500 && wrong > 1_000, "{right} right, {wrong} wrong");
 }
 
 #[test]

@@ -147,11 +147,15 @@ fn text_that_is_none_is_an_error_in_both_encodings() {
 #[test]
 fn a_frame_that_promises_too_much_is_an_error_before_it_is_there() {
     let mut limits = Limits::default();
-    limits.frame_bytes = 1_000;
+    (limits.frame_bytes, limits.passed_over_bytes) = (1_000, 5_000);
     let mut frames = Encoding::best_for("", "v1", "Pod").frames(limits);
-    assert!(frames.push(&[0xff, 0xff, 0xff, 0xff]).is_err());
+    frames.push(&[0xff, 0xff, 0xff, 0xff]);
+    assert!(frames.next_frame().is_err());
     let mut lines = Encoding::Json.frames(limits);
-    let outcome = (0..100).try_for_each(|_| lines.push(&[b'x'; 100]));
+    let outcome = (0..100).try_for_each(|_| {
+        lines.push(&[b'x'; 100]);
+        assert!(lines.pending() <= 1_100, "{}", lines.pending());
+        lines.next_frame().map(|frame| assert_eq!(frame, None))
+    });
     assert!(outcome.is_err(), "a line without an end");
-    assert!(lines.pending() <= 1_100, "{}", lines.pending());
 }

@@ -155,3 +155,20 @@ fn the_docs_say_how_many_scenarios_there_are() {
         assert!(docs.contains(&row), "there is no row {row:?}");
     }
 }
+
+#[test]
+fn every_scenario_that_the_list_of_promises_names_exists() {
+    let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let list = std::fs::read_to_string(here.join("../scenarios/README.md")).unwrap();
+    let all = Scenario::all().unwrap_or_else(|why| panic!("{why}"));
+    let rows: Vec<&str> = list.lines().filter(|line| line.starts_with("| ")).skip(1).collect();
+    assert!(rows.len() > 20, "{} promises", rows.len());
+    for row in rows {
+        let played = row.rsplit(" | ").next().unwrap();
+        let names: Vec<&str> = played.split('`').skip(1).step_by(2).collect();
+        assert!(!names.is_empty() || played.contains("every play"), "{row}");
+        for name in names {
+            assert!(all.iter().any(|one| one.name == name), "there is no scenario {name}");
+        }
+    }
+}

@@ -62,7 +62,7 @@ pub enum ServerError {
     /// A request could not be made, or was not answered well.
     #[error("a request failed: {0}")]
     Request(#[from] kube_client::Error),
-    /// etcd said something else than how far it is.
-    #[error("etcd did not say its revision: {0}")]
+    /// etcd said something else than what it was asked for.
+    #[error("etcd did not say what it was asked for: {0}")]
     Etcd(String),
 }

@@ -1,6 +1,7 @@
 //! What tests ask of etcd, through its JSON gateway.
 
 use http::Request;
+use k8s_openapi::ByteString;
 use kube_client::{Client, Config};
 use serde_json::{Value, json};
 
@@ -14,6 +15,26 @@ pub(super) async fn compact(endpoint: &str) -> Result<i64, ServerError> {
     let revision = revision(&answer).ok_or_else(|| ServerError::Etcd(answer.to_string()))?;
     post(&etcd, "/v3/kv/compaction", &json!({ "revision": revision, "physical": true })).await?;
     Ok(revision)
+}
+
+/// The bytes of a key.
+pub(super) async fn get(endpoint: &str, key: &str) -> Result<Vec<u8>, ServerError> {
+    let etcd = Client::try_from(Config::new(endpoint.parse()?))?;
+    let answer = post(&etcd, "/v3/kv/range", &json!({ "key": text(key.as_bytes()) })).await?;
+    let value = serde_json::from_value::<ByteString>(answer["kvs"][0]["value"].clone());
+    Ok(value.map_err(|_| ServerError::Etcd(answer.to_string()))?.0)
+}
+
+/// Writes the bytes of a key.
+pub(super) async fn put(endpoint: &str, key: &str, value: &[u8]) -> Result<(), ServerError> {
+    let etcd = Client::try_from(Config::new(endpoint.parse()?))?;
+    let body = json!({ "key": text(key.as_bytes()), "value": text(value) });
+    post(&etcd, "/v3/kv/put", &body).await.map(drop)
+}
+
+/// The gateway writes bytes as text.
+fn text(bytes: &[u8]) -> ByteString {
+    ByteString(bytes.to_vec())
 }
 
 async fn post(etcd: &Client, path: &str, body: &Value) -> Result<Value, ServerError> {

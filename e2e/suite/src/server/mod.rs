@@ -77,6 +77,11 @@ impl RealServer {
         &self.ready.kubeconfig
     }
 
+    /// The folder with the keys of the cluster.
+    pub fn keys(&self) -> &Path {
+        &self.ready.pki
+    }
+
     /// What the server has written to its log.
     pub fn log(&self) -> PathBuf {
         process::log_of(self.folder.path())
@@ -144,6 +149,16 @@ impl RealServer {
     /// [without](Options::without_watch_cache).
     pub async fn compact(&self) -> Result<i64, ServerError> {
         etcd::compact(&self.ready.etcd).await
+    }
+
+    /// What etcd has for a key, for example `/registry/configmaps/default/a`.
+    pub async fn stored(&self, key: &str) -> Result<Vec<u8>, ServerError> {
+        etcd::get(&self.ready.etcd, key).await
+    }
+
+    /// Writes to etcd, behind the server's back.
+    pub async fn store(&self, key: &str, value: &[u8]) -> Result<(), ServerError> {
+        etcd::put(&self.ready.etcd, key, value).await
     }
 
     /// Stops the server in good order.

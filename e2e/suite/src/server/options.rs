@@ -1,5 +1,7 @@
 //! How a server is to be.
 
+use std::path::Path;
+
 /// How a server is to be; the default is a kube-apiserver with its defaults, in which every known user may do
 /// everything.
 #[derive(Clone, Debug, Default)]
@@ -26,14 +28,20 @@ impl Options {
         self.with(format!("--token={token},{user},{user}"))
     }
 
+    /// Users who are known by tokens, in a file as kube-apiserver's `--token-auth-file` has it.
+    pub fn token_file(self, file: &Path) -> Self {
+        self.with(format!("--token-file={}", file.display()))
+    }
+
     /// Lists and watches are answered by etcd, not from memory.
     pub fn without_watch_cache(self) -> Self {
         self.with("--watch-cache=false")
     }
 
-    /// How many changes of a kind the watch cache remembers.
-    pub fn watch_cache_size(self, changes: u32) -> Self {
-        self.with(format!("--watch-cache-size={changes}"))
+    /// Lists and watches of one resource are answered by etcd, not from memory: `configmaps`, `deployments.apps`. Other
+    /// sizes than none cannot be had: kube-apiserver chooses them itself.
+    pub fn without_watch_cache_of(self, resource: &str) -> Self {
+        self.with(format!("--watch-cache-size={resource}#0"))
     }
 
     /// Feature gates, for example `WatchList=false`.

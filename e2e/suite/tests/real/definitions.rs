@@ -6,16 +6,26 @@ use kube_client::api::{Api, ApiResource, DeleteParams, DynamicObject, PostParams
 use kube_core::GroupVersionKind;
 use kube_informer::SharedInformer;
 use kube_informer::source::KubeSource;
-use kube_informer_e2e::{in_store, on_server, skip};
+use kube_informer_e2e::{in_store, on_server};
 use serde_json::json;
 
 use crate::heard::listen;
-use crate::{PATIENCE, quick, shared, synced, trouble, until};
+use crate::servers::{Which, on_both_servers};
+use crate::{PATIENCE, quick, synced, trouble, until};
 
-const DEFINITION: &str = "widgets.e2e.example.com";
+on_both_servers! {
+    a_definition_that_is_deleted_and_installed_again_with_another_version_is_followed_again,
+}
 
-/// Installs the definition with these versions; the last is the one that is stored.
-async fn install(client: &Client, versions: &[&str]) {
+const GROUP: &str = "e2e.example.com";
+
+/// The kind of widgets of a group, in a version.
+pub(crate) fn widget(group: &str, version: &str) -> ApiResource {
+    ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, "Widget"))
+}
+
+/// Installs the definition of widgets with these versions; the last is the one that is stored.
+pub(crate) async fn install(client: &Client, group: &str, versions: &[&str]) {
     let versions: Vec<_> = versions
         .iter()
         .map(|name| {
@@ -25,7 +35,7 @@ async fn install(client: &Client, versions: &[&str]) {
                 "storage": Some(name) == versions.last(),
                 "schema": { "openAPIV3Schema": {
                     "type": "object",
-                    "properties": { "spec": { "type": "object", "properties": { "size": { "type": "integer" } } } },
+                    "properties": { "spec": { "type": "object", "x-kubernetes-preserve-unknown-fields": true } },
                 } },
             })
         })
@@ -33,9 +43,9 @@ async fn install(client: &Client, versions: &[&str]) {
     let definition: CustomResourceDefinition = serde_json::from_value(json!({
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": { "name": DEFINITION },
+        "metadata": { "name": format!("widgets.{group}") },
         "spec": {
-            "group": "e2e.example.com",
+            "group": group,
             "scope": "Namespaced",
             "names": { "plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList" },
             "versions": versions,
@@ -54,28 +64,31 @@ async fn install(client: &Client, versions: &[&str]) {
 }
 
 /// Makes an object as soon as its kind is served.
-async fn create(widgets: &Api<DynamicObject>, kind: &ApiResource, size: u32) {
-    let widget = DynamicObject::new("w", kind).data(json!({ "spec": { "size": size } }));
+pub(crate) async fn create(widgets: &Api<DynamicObject>, widget: &DynamicObject) -> DynamicObject {
     let created = async {
-        while let Err(error) = widgets.create(&PostParams::default(), &widget).await {
-            // Not served yet, or its storage is being made.
-            assert!(
-                matches!(&error, kube_client::Error::Api(status) if matches!(status.code, 404 | 429)),
-                "{error}"
-            );
+        loop {
+            match widgets.create(&PostParams::default(), widget).await {
+                Ok(created) => return created,
+                // Not served yet, or its storage is being made.
+                Err(kube_client::Error::Api(status)) if matches!(status.code, 404 | 429) => {}
+                Err(error) => panic!("{error}"),
+            }
             tokio::time::sleep(std::time::Duration::from_millis(50)).await;
         }
     };
-    tokio::time::timeout(PATIENCE, created).await.expect("it can be made");
+    tokio::time::timeout(PATIENCE, created).await.expect("it can be made")
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_definition_that_is_deleted_and_installed_again_with_another_version_is_followed_again() {
-    if skip() {
-        return;
-    }
-    let client = shared().await.client().await.unwrap();
-    let kind = ApiResource::from_gvk(&GroupVersionKind::gvk("e2e.example.com", "v1", "Widget"));
+fn of_size(kind: &ApiResource, size: u32) -> DynamicObject {
+    DynamicObject::new("w", kind).data(json!({ "spec": { "size": size } }))
+}
+
+async fn a_definition_that_is_deleted_and_installed_again_with_another_version_is_followed_again(
+    which: Which,
+) {
+    let server = which.shared().await;
+    let client = server.client().await;
+    let kind = widget(GROUP, "v1");
     let widgets: Api<DynamicObject> = Api::default_namespaced_with(client.clone(), &kind);
     let source = KubeSource::<DynamicObject>::all(client.clone(), &kind);
     let informer = SharedInformer::builder(source).config(quick()).build();
@@ -83,24 +96,24 @@ async fn a_definition_that_is_deleted_and_installed_again_with_another_version_i
     informer.start();
     until(&informer, "there is no such kind", |status| trouble(status) == Some(404)).await;
 
-    install(&client, &["v1"]).await;
+    install(&client, GROUP, &["v1"]).await;
     synced(&informer).await;
-    create(&widgets, &kind, 1).await;
+    create(&widgets, &of_size(&kind, 1)).await;
     until(&informer, "the object is there", |status| status.objects == 1).await;
 
     let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
-    definitions.delete(DEFINITION, &DeleteParams::default()).await.unwrap();
+    definitions.delete(&format!("widgets.{GROUP}"), &DeleteParams::default()).await.unwrap();
     until(&informer, "the object went with its kind", |status| status.objects == 0).await;
     until(&informer, "there is no such kind any more", |status| trouble(status) == Some(404)).await;
 
     // It comes back with another version, in which its objects are stored and written.
-    install(&client, &["v1", "v2"]).await;
-    let newer = ApiResource::from_gvk(&GroupVersionKind::gvk("e2e.example.com", "v2", "Widget"));
+    install(&client, GROUP, &["v1", "v2"]).await;
+    let newer = widget(GROUP, "v2");
     let widgets: Api<DynamicObject> = Api::default_namespaced_with(client.clone(), &newer);
-    create(&widgets, &newer, 2).await;
+    create(&widgets, &of_size(&newer, 2)).await;
     until(&informer, "the new object is there", |status| status.objects == 1).await;
-    let widget = informer.store().get("default", "w").unwrap();
-    assert_eq!(widget.data["spec"]["size"], 2);
+    let there = informer.store().get("default", "w").unwrap();
+    assert_eq!(there.data["spec"]["size"], 2);
     until(&informer, "the trouble is over", |status| status.trouble.is_none()).await;
     assert_eq!(heard.all_of(&informer).await, Vec::<String>::new());
     assert_eq!(in_store(&informer), on_server(&widgets).await.unwrap());

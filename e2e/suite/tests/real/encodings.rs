@@ -12,7 +12,8 @@ use kube_informer::source::KubeSource;
 use kube_informer_e2e::{Options, skip};
 use serde_json::{Value, json};
 
-use crate::{start, synced};
+use crate::heard::listen;
+use crate::{caught_up, start, synced};
 
 /// Objects with fields that the two encodings write in very different ways.
 const OBJECTS: [&str; 6] = [
@@ -44,10 +45,16 @@ pub(crate) async fn seed(client: &Client, resources: &Resources) {
 }
 
 /// All objects of an informer as JSON, without the type, which lists do not have; and how many bytes they came in.
-async fn contents(source: KubeSource<DynamicObject>) -> (BTreeMap<String, Value>, u64) {
+async fn contents(
+    source: KubeSource<DynamicObject>,
+    api: &Api<DynamicObject>,
+) -> (BTreeMap<String, Value>, u64) {
     let informer = SharedInformer::builder(source).residency(Residency::Packed).build();
+    let heard = listen(&informer);
     informer.start();
     synced(&informer).await;
+    caught_up(&informer, api).await;
+    assert_eq!(heard.all_of(&informer).await, Vec::<String>::new());
     let status = informer.status();
     assert!(status.quarantined.is_empty(), "{:?}", status.quarantined);
     let value = |object: &DynamicObject| {
@@ -89,7 +96,9 @@ async fn every_resource_is_the_same_in_protobuf_and_in_json() {
             continue;
         }
         let source = || KubeSource::<DynamicObject>::all(client.clone(), &resource.resource);
-        let ((best, fewer), (json, more)) = (contents(source()).await, contents(source().json()).await);
+        let api = Api::all_with(client.clone(), &resource.resource);
+        let ((best, fewer), (json, more)) =
+            (contents(source(), &api).await, contents(source().json(), &api).await);
         bytes = [bytes[0] + fewer, bytes[1] + more];
         for (key, object) in &json {
             assert_eq!(best.get(key), Some(object), "{} {key}", resource.resource.plural);
@@ -115,8 +124,11 @@ async fn metadata_alone_is_the_same_in_protobuf_and_in_json() {
     let mut both = Vec::new();
     for source in [source(), source().json()] {
         let informer = SharedInformer::new(source);
+        let heard = listen(&informer);
         informer.start();
         synced(&informer).await;
+        caught_up(&informer, &Api::all_with(client.clone(), &deployments)).await;
+        assert_eq!(heard.all_of(&informer).await, Vec::<String>::new());
         both.push(informer.store().get("default", "all").unwrap().metadata.clone());
         assert!(informer.status().received_bytes < 4_000, "nothing but metadata");
     }

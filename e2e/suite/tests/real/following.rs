@@ -3,16 +3,24 @@
 use futures::StreamExt;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
-use kube_client::api::{Api, PostParams};
+use kube_client::api::{Api, ListParams, PostParams};
 use kube_core::Selector;
-use kube_informer::fanout::Event;
+use kube_informer::fanout::{Event, Filtered};
+use kube_informer::object::Object;
 use kube_informer::source::KubeSource;
 use kube_informer::{SharedInformer, SharedInformerFactory};
-use kube_informer_e2e::{Options, in_store, skip};
+use kube_informer_e2e::{Options, in_store, on_server, skip, versions};
 
+use crate::heard::{Heard, listen};
+use crate::servers::{Which, on_both_servers};
 use crate::{
     PATIENCE, caught_up, config_map, create, delete, namespace, quick, replace, shared, start, synced,
 };
+
+on_both_servers! {
+    a_copy_syncs_and_a_listener_hears_every_change_in_order,
+    a_copy_may_be_of_one_namespace_and_one_selector,
+}
 
 /// What a listener hears next, in words.
 async fn hear(events: &mut (impl StreamExt<Item = Event<ConfigMap>> + Unpin)) -> String {
@@ -29,16 +37,13 @@ async fn hear(events: &mut (impl StreamExt<Item = Event<ConfigMap>> + Unpin)) ->
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_copy_syncs_and_a_listener_hears_every_change_in_order() {
-    if skip() {
-        return;
-    }
-    let client = shared().await.client().await.unwrap();
+async fn a_copy_syncs_and_a_listener_hears_every_change_in_order(which: Which) {
+    let server = which.shared().await;
+    let client = server.client().await;
     let configs = namespace(&client, "every-change").await;
     create(&configs, "old", "1").await;
     let informer = SharedInformer::new(KubeSource::<ConfigMap>::namespaced(client, "every-change", &()));
-    let mut events = informer.subscribe().unwrap();
+    let (heard, mut events) = (listen(&informer), informer.subscribe().unwrap());
     informer.start();
     synced(&informer).await;
     assert_eq!(hear(&mut events).await, "there old=1");
@@ -50,16 +55,14 @@ async fn a_copy_syncs_and_a_listener_hears_every_change_in_order() {
         assert_eq!(hear(&mut events).await, expected);
     }
     caught_up(&informer, &configs).await;
+    assert_eq!(heard.all_of(&informer).await, Vec::<String>::new());
     assert_eq!((informer.status().lists, informer.status().errors), (1, 0), "one stream, nothing went wrong");
     informer.shutdown().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_copy_may_be_of_one_namespace_and_one_selector() {
-    if skip() {
-        return;
-    }
-    let client = shared().await.client().await.unwrap();
+async fn a_copy_may_be_of_one_namespace_and_one_selector(which: Which) {
+    let server = which.shared().await;
+    let client = server.client().await;
     let configs = namespace(&client, "selected").await;
     let others = namespace(&client, "not-selected").await;
     let (web, db) = ([("app", "web")], [("app", "db")]);
@@ -68,7 +71,7 @@ async fn a_copy_may_be_of_one_namespace_and_one_selector() {
     }
     let source = KubeSource::<ConfigMap>::namespaced(client, "selected", &()).labels("app=web");
     let informer = SharedInformer::new(source);
-    let mut events = informer.subscribe().unwrap();
+    let (heard, mut events) = (listen(&informer), informer.subscribe().unwrap());
     informer.start();
     synced(&informer).await;
     assert_eq!(hear(&mut events).await, "there a=1");
@@ -80,6 +83,9 @@ async fn a_copy_may_be_of_one_namespace_and_one_selector() {
         assert_eq!(hear(&mut events).await, expected);
     }
     assert_eq!(in_store(&informer).into_keys().collect::<Vec<_>>(), ["selected/b"]);
+    let selected = configs.list(&ListParams::default().labels("app=web")).await.unwrap();
+    assert_eq!(in_store(&informer), versions(&selected.items));
+    assert_eq!(heard.all_of(&informer).await, Vec::<String>::new());
     informer.shutdown().await;
 }
 
@@ -95,12 +101,22 @@ async fn a_factory_follows_many_types_and_names_those_that_it_may_not() {
     let factory = SharedInformerFactory::new(client);
     let (all, namespaces) = (factory.of::<ConfigMap>().unwrap(), factory.lister::<Namespace>().unwrap());
     factory.of::<Deployment>().unwrap();
+    // Others have configs there too, which change while these are looked at.
+    let heard = Heard::default();
+    let here = |config: &Object<ConfigMap>| config.namespace() == "factory";
+    all.add_event_handler(Filtered::new(here, heard.handler())).unwrap();
     factory.start();
     tokio::time::timeout(PATIENCE, factory.wait_for_cache_sync()).await.expect("they sync").unwrap();
     assert_eq!(all.store().get("factory", "a").unwrap().data.as_ref().unwrap()["value"], "1");
     let names: Vec<String> =
         namespaces.list(&Selector::default()).iter().map(|object| object.name().to_owned()).collect();
     assert!(["default", "factory", "kube-system"].iter().all(|name| names.iter().any(|known| known == name)));
+    create(&configs, "b", "1").await;
+    delete(&configs, "a").await;
+    let there = on_server(&configs).await.unwrap();
+    assert_eq!(heard.all(|| there.clone()).await, Vec::<String>::new());
+    let copy = all.store().namespaced("factory");
+    assert_eq!(versions(copy.iter().map(|config| &**config)), there);
     factory.shutdown().await;
 
     let client = server.client_for_token(crate::TOKEN).await.unwrap();
@@ -143,7 +159,7 @@ async fn follow_by_lists(options: Options, pages: usize) {
     config.page_size = Some(7);
     let source = KubeSource::<ConfigMap>::namespaced(client, "default", &());
     let informer = SharedInformer::builder(source).config(config).build();
-    let mut events = informer.subscribe().unwrap();
+    let (heard, mut events) = (listen(&informer), informer.subscribe().unwrap());
     informer.start();
     synced(&informer).await;
     caught_up(&informer, &configs).await;
@@ -152,6 +168,10 @@ async fn follow_by_lists(options: Options, pages: usize) {
     }
     create(&configs, "new", "1").await;
     assert_eq!(hear(&mut events).await, "added new=1");
+    delete(&configs, "c0").await;
+    replace(&configs, "c1", "2").await;
+    caught_up(&informer, &configs).await;
+    assert_eq!(heard.all_of(&informer).await, Vec::<String>::new());
 
     let log = std::fs::read_to_string(server.audit_log()).unwrap();
     let ours = |line: &&str| {

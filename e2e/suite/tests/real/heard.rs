@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use kube_client::Resource;
 use kube_informer::SharedInformer;
-use kube_informer::fanout::Event;
-use kube_informer_e2e::in_store;
+use kube_informer::fanout::{Event, Handle};
+use kube_informer_e2e::{Versions, in_store};
 use parking_lot::Mutex;
 
 use crate::PATIENCE;
@@ -17,7 +17,13 @@ use crate::PATIENCE;
 pub(crate) struct Heard(Arc<Mutex<BTreeMap<String, u64>>>, Arc<Mutex<Vec<String>>>);
 
 impl Heard {
-    fn hear<K>(&self, event: &Event<K>) {
+    /// A handler of what is heard here.
+    pub(crate) fn handler<K: 'static>(&self) -> impl Handle<K> + use<K> {
+        let told = self.clone();
+        move |event: Event<K>| told.hear(&event)
+    }
+
+    pub(crate) fn hear<K>(&self, event: &Event<K>) {
         let (mut known, key) = (self.0.lock(), event.object().key().to_owned());
         let version: u64 = event.object().resource_version().parse().unwrap();
         let before = match event {
@@ -29,7 +35,7 @@ impl Heard {
             Event::Updated { old, .. } => {
                 before == old.resource_version().parse().ok() && before < Some(version)
             }
-            _ => before.is_some(),
+            _ => before.is_some_and(|before| before <= version),
         };
         if !fits {
             self.1.lock().push(format!("{key} {before:?} {event:?}"));
@@ -41,17 +47,21 @@ impl Heard {
         &self,
         informer: &SharedInformer<K>,
     ) -> Vec<String> {
-        let same = || {
-            let known = self.0.lock();
-            let there = in_store(informer);
-            known.len() == there.len() && there.keys().all(|key| known.contains_key(key))
+        self.all(|| in_store(informer)).await
+    }
+
+    /// Waits until it knows what is there, in the version in which it is there; returns what did not fit.
+    pub(crate) async fn all(&self, there: impl Fn() -> Versions) -> Vec<String> {
+        let known = || -> Versions {
+            self.0.lock().iter().map(|(key, version)| (key.clone(), version.to_string())).collect()
         };
         let wait = async {
-            while !same() {
+            while known() != there() {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
-        tokio::time::timeout(PATIENCE, wait).await.expect("it hears everything");
+        let all = tokio::time::timeout(PATIENCE, wait).await.is_ok();
+        assert!(all, "it hears everything: it knows {:?}, there is {:?}", known(), there());
         self.1.lock().clone()
     }
 }
@@ -59,7 +69,6 @@ impl Heard {
 /// Adds a handler that checks what it hears.
 pub(crate) fn listen<K: Resource + Send + Sync + 'static>(informer: &SharedInformer<K>) -> Heard {
     let heard = Heard::default();
-    let told = heard.clone();
-    informer.add_event_handler(move |event: Event<K>| told.hear(&event)).unwrap();
+    informer.add_event_handler(heard.handler()).unwrap();
     heard
 }

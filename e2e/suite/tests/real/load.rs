@@ -9,12 +9,20 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube_client::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
 use kube_informer::SharedInformer;
 use kube_informer::source::KubeSource;
-use kube_informer_e2e::{Options, Proxy, in_store, on_server, skip};
+use kube_informer_e2e::{Options, in_store, on_server, skip};
 use parking_lot::Mutex;
 use serde_json::json;
 
 use crate::heard::listen;
-use crate::{caught_up, config_map, create, namespace, quick, shared, start, synced, until};
+use crate::servers::{Which, client, on_both_servers};
+use crate::{caught_up, config_map, create, namespace, quick, start, synced, until};
+
+on_both_servers! {
+    lists_in_the_middle_of_churn_lose_and_repeat_nothing,
+    objects_as_large_as_the_server_takes_arrive_whole,
+    a_namespace_that_is_deleted_takes_its_objects_with_it,
+    an_object_that_no_longer_decodes_is_named_and_comes_back,
+}
 
 /// Objects of the large test, and how often each of some of them changes meanwhile.
 const MANY: usize = 50_000;
@@ -67,18 +75,11 @@ async fn fifty_thousand_objects_are_followed_while_they_change() {
     informer.shutdown().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn lists_in_the_middle_of_churn_lose_and_repeat_nothing() {
-    if skip() {
-        return;
-    }
-    // Without a watch cache a compaction is felt at once.
-    let server = start(Options::new().without_watch_cache()).await;
-    let client = server.client().await.unwrap();
-    let configs = namespace(&client, "churn").await;
-    let proxy = Proxy::start(server.address()).await.unwrap();
-    let through = server.client_at(&proxy.url()).await.unwrap();
-    let source = KubeSource::namespaced(through, "churn", &());
+async fn lists_in_the_middle_of_churn_lose_and_repeat_nothing(which: Which) {
+    let server = which.without_watch_cache().await;
+    let configs = namespace(&server.client().await, "churn").await;
+    let (proxy, through) = server.proxy().await;
+    let source = KubeSource::namespaced(client(through), "churn", &());
     let informer = SharedInformer::builder(source).config(quick()).build();
     let heard = listen(&informer);
     informer.start();
@@ -109,7 +110,7 @@ async fn lists_in_the_middle_of_churn_lose_and_repeat_nothing() {
         for number in 0..3 {
             create(&configs, &format!("unseen-{round}-{number}"), "1").await;
         }
-        server.compact().await.unwrap();
+        server.compact().await;
         proxy.cut();
         proxy.thaw();
     }
@@ -119,34 +120,34 @@ async fn lists_in_the_middle_of_churn_lose_and_repeat_nothing() {
     informer.shutdown().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn objects_as_large_as_the_server_takes_arrive_whole() {
-    if skip() {
-        return;
-    }
-    let client = shared().await.client().await.unwrap();
+async fn objects_as_large_as_the_server_takes_arrive_whole(which: Which) {
+    let server = which.shared().await;
+    let client = server.client().await;
     let configs = namespace(&client, "large").await;
     let text = |letter: &str| letter.repeat(1_000_000);
     for name in ["one", "two", "three"] {
         create(&configs, name, &text("a")).await;
     }
     let informer = SharedInformer::new(KubeSource::namespaced(client, "large", &()));
+    let heard = listen(&informer);
     informer.start();
     synced(&informer).await;
     crate::replace(&configs, "two", &text("b")).await;
+    crate::delete(&configs, "three").await;
+    create(&configs, "four", &text("c")).await;
     caught_up(&informer, &configs).await;
-    let two = informer.store().get("large", "two").unwrap();
-    assert_eq!(two.data.as_ref().unwrap()["value"], text("b"));
+    assert_eq!(heard.all_of(&informer).await, Vec::<String>::new());
+    for (name, letter) in [("one", "a"), ("two", "b"), ("four", "c")] {
+        let object = informer.store().get("large", name).unwrap();
+        assert!(object.data.as_ref().unwrap()["value"] == text(letter), "{name}");
+    }
+    assert_eq!(informer.store().list().len(), 3);
     informer.shutdown().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_namespace_that_is_deleted_takes_its_objects_with_it() {
-    if skip() {
-        return;
-    }
-    let server = start(Options::new().controllers("namespace-controller")).await;
-    let client = server.client().await.unwrap();
+async fn a_namespace_that_is_deleted_takes_its_objects_with_it(which: Which) {
+    let server = which.with_namespace_deletion().await;
+    let client = server.client().await;
     let (goes, stays) = (namespace(&client, "goes").await, namespace(&client, "stays").await);
     for number in 0..20 {
         create(&goes, &format!("c{number}"), "1").await;
@@ -166,13 +167,13 @@ async fn a_namespace_that_is_deleted_takes_its_objects_with_it() {
 }
 
 /// A ConfigMap whose `value` must be a number.
-#[derive(Debug, serde::Deserialize)]
+#[derive(Clone, Debug, serde::Deserialize)]
 struct Strict {
     metadata: ObjectMeta,
     data: Numbers,
 }
 
-#[derive(Debug, serde::Deserialize)]
+#[derive(Clone, Debug, serde::Deserialize)]
 struct Numbers {
     #[serde(deserialize_with = "number")]
     value: u32,
@@ -212,16 +213,14 @@ impl kube_core::Resource for Strict {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn an_object_that_no_longer_decodes_is_named_and_comes_back() {
-    if skip() {
-        return;
-    }
-    let client = shared().await.client().await.unwrap();
+async fn an_object_that_no_longer_decodes_is_named_and_comes_back(which: Which) {
+    let server = which.shared().await;
+    let client = server.client().await;
     let configs = namespace(&client, "strict").await;
     create(&configs, "good", "1").await;
     create(&configs, "bad", "none").await;
-    let informer = SharedInformer::new(KubeSource::<Strict>::namespaced(client, "strict", &()));
+    let informer = SharedInformer::new(KubeSource::<Strict>::namespaced(client.clone(), "strict", &()));
+    let heard = listen(&informer);
     informer.start();
     synced(&informer).await;
     let value = |name: &str| informer.store().get("strict", name).map(|object| object.data.value);
@@ -235,5 +234,7 @@ async fn an_object_that_no_longer_decodes_is_named_and_comes_back() {
     }
     until(&informer, "both are back", |status| status.quarantined.is_empty()).await;
     assert_eq!((value("good"), value("bad")), (Some(7), Some(7)));
+    caught_up(&informer, &Api::<Strict>::namespaced(client, "strict")).await;
+    assert_eq!(heard.all_of(&informer).await, Vec::<String>::new());
     informer.shutdown().await;
 }

@@ -6,6 +6,7 @@
 
 mod access;
 mod caching;
+mod complete;
 mod controllers;
 mod definitions;
 mod encodings;
@@ -13,12 +14,16 @@ mod following;
 mod harness;
 mod heard;
 mod load;
+mod luck;
 mod negotiation;
 mod outages;
 mod overload;
+mod servers;
 mod tokens;
+mod workloads;
 
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
@@ -28,6 +33,7 @@ use kube_informer::SharedInformer;
 use kube_informer::informer::InformerStatus;
 use kube_informer::reflector::Config;
 use kube_informer_e2e::{Options, RealServer};
+use serde::de::DeserializeOwned;
 use tokio::sync::OnceCell;
 
 /// Nothing here takes longer, even on a busy machine.
@@ -110,7 +116,10 @@ fn trouble(status: &InformerStatus) -> Option<u16> {
 }
 
 /// Waits until the copy equals a fresh list.
-async fn caught_up(informer: &SharedInformer<ConfigMap>, configs: &Api<ConfigMap>) {
-    let different = kube_informer_e2e::caught_up(informer, configs, PATIENCE).await.err();
+async fn caught_up<K>(informer: &SharedInformer<K>, api: &Api<K>)
+where
+    K: Resource + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
+{
+    let different = kube_informer_e2e::caught_up(informer, api, PATIENCE).await.err();
     assert!(different.is_none(), "{}: {:?}", different.unwrap(), informer.status());
 }

@@ -169,7 +169,7 @@ async fn both_servers_answer_in_the_same_encoding() {
 fn items(encoding: Encoding, body: &[u8]) -> Vec<Vec<u8>> {
     let mut items = encoding.items(Limits::default());
     items.push(body).unwrap();
-    let found = std::iter::from_fn(|| items.next_item().unwrap().map(|item| item.to_vec()));
+    let found = std::iter::from_fn(|| items.next_item().unwrap().map(|item| item.whole().unwrap().to_vec()));
     found.collect()
 }
 

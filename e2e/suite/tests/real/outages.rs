@@ -13,7 +13,14 @@ use kube_informer_e2e::{Options, Proxy, RealServer, skip};
 use parking_lot::Mutex;
 
 use crate::heard::{Heard, listen};
-use crate::{caught_up, create, delete, namespace, quick, replace, shared, start, synced, trouble, until};
+use crate::servers::{Which, client, on_both_servers};
+use crate::{caught_up, create, delete, namespace, quick, replace, start, synced, trouble, until};
+
+on_both_servers! {
+    a_server_without_a_watch_cache_answers_410_after_compaction_and_is_listed_anew,
+    a_connection_that_says_nothing_any_more_is_noticed,
+    a_network_that_is_gone_is_in_the_status_until_it_is_back,
+}
 
 /// What went wrong while an informer followed, and what a handler heard.
 struct Seen {
@@ -31,10 +38,13 @@ impl Seen {
 
 /// An informer of the default namespace that goes through a proxy.
 async fn through(proxy: &Proxy, server: &RealServer) -> (SharedInformer<ConfigMap>, Seen) {
-    let mut config = server.config_at(&proxy.url()).await.unwrap();
-    // While a server restarts, a frozen connection is waited for, however long that takes.
+    follow(patient(server.config_at(&proxy.url()).await.unwrap()), "default", quick())
+}
+
+/// While a server restarts, a frozen connection is waited for, however long that takes.
+fn patient(mut config: kube_client::Config) -> Client {
     config.connect_timeout = None;
-    follow(Client::try_from(config).unwrap(), "default", quick())
+    client(config)
 }
 
 fn follow(client: Client, namespace: &str, config: Config) -> (SharedInformer<ConfigMap>, Seen) {
@@ -56,11 +66,17 @@ fn expired(seen: &Seen) -> bool {
 /// A server with a few objects.
 async fn own(options: Options) -> (RealServer, Api<ConfigMap>) {
     let server = start(options).await;
-    let configs = Api::default_namespaced(server.client().await.unwrap());
+    let configs = begin(server.client().await.unwrap()).await;
+    (server, configs)
+}
+
+/// A few objects.
+async fn begin(client: Client) -> Api<ConfigMap> {
+    let configs = Api::default_namespaced(client);
     for name in ["changes", "goes", "stays"] {
         create(&configs, name, "1").await;
     }
-    (server, configs)
+    configs
 }
 
 /// Changes a bit of everything.
@@ -131,19 +147,25 @@ async fn a_restarted_server_that_has_forgotten_answers_410_and_is_listed_anew() 
     informer.shutdown().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_server_without_a_watch_cache_answers_410_after_compaction_and_is_listed_anew() {
-    if skip() {
-        return;
-    }
-    let (server, configs) = own(Options::new().without_watch_cache()).await;
-    let proxy = Proxy::start(server.address()).await.unwrap();
-    let (informer, seen) = through(&proxy, &server).await;
+async fn a_server_without_a_watch_cache_answers_410_after_compaction_and_is_listed_anew(which: Which) {
+    let server = which.without_watch_cache().await;
+    let configs = begin(server.client().await).await;
+    let (proxy, config) = server.proxy().await;
+    let (informer, seen) = follow(patient(config), "default", quick());
     synced(&informer).await;
+    for value in ["2", "3", "4"] {
+        replace(&configs, "stays", value).await;
+    }
+    // What was not sent yet may be lost with it.
+    seen.agrees(&informer, &configs).await;
+    server.compact().await;
+    replace(&configs, "stays", "5").await;
+    seen.agrees(&informer, &configs).await;
+    assert_eq!(informer.status().lists, 1, "a watch that is open is not ended by it");
     proxy.freeze();
     proxy.cut();
     change(&configs).await;
-    server.compact().await.unwrap();
+    server.compact().await;
     proxy.thaw();
     seen.agrees(&informer, &configs).await;
     assert!(expired(&seen), "{:?}", seen.errors.lock());
@@ -151,17 +173,13 @@ async fn a_server_without_a_watch_cache_answers_410_after_compaction_and_is_list
     informer.shutdown().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_connection_that_says_nothing_any_more_is_noticed() {
-    if skip() {
-        return;
-    }
-    let server = shared().await;
-    let configs = namespace(&server.client().await.unwrap(), "silence").await;
-    let proxy = Proxy::start(server.address()).await.unwrap();
+async fn a_connection_that_says_nothing_any_more_is_noticed(which: Which) {
+    let server = which.shared().await;
+    let configs = namespace(&server.client().await, "silence").await;
+    let (proxy, through) = server.proxy().await;
     let mut config = quick();
     config.silence = Duration::from_secs(2);
-    let (informer, seen) = follow(server.client_at(&proxy.url()).await.unwrap(), "silence", config);
+    let (informer, seen) = follow(client(through), "silence", config);
     synced(&informer).await;
     let before = proxy.connections();
     proxy.forget_open();
@@ -171,17 +189,13 @@ async fn a_connection_that_says_nothing_any_more_is_noticed() {
     informer.shutdown().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_network_that_is_gone_is_in_the_status_until_it_is_back() {
-    if skip() {
-        return;
-    }
-    let server = shared().await;
-    let configs = namespace(&server.client().await.unwrap(), "network").await;
-    let proxy = Proxy::start(server.address()).await.unwrap();
+async fn a_network_that_is_gone_is_in_the_status_until_it_is_back(which: Which) {
+    let server = which.shared().await;
+    let configs = namespace(&server.client().await, "network").await;
+    let (proxy, through) = server.proxy().await;
     let mut config = quick();
     config.silence = Duration::from_secs(1);
-    let (informer, seen) = follow(server.client_at(&proxy.url()).await.unwrap(), "network", config);
+    let (informer, seen) = follow(client(through), "network", config);
     synced(&informer).await;
     proxy.freeze();
     create(&configs, "unheard", "1").await;
@@ -208,5 +222,26 @@ async fn an_informer_moves_to_another_server_of_the_same_cluster() {
     seen.agrees(&informer, &configs).await;
     assert!(!expired(&seen), "the first has the whole history: {:?}", seen.errors.lock());
     assert_eq!(informer.status().lists, 1, "{:?}", seen.errors.lock());
+    informer.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_object_that_the_server_itself_cannot_read_is_trouble_that_ends() {
+    if skip() {
+        return;
+    }
+    let (server, configs) = own(Options::new()).await;
+    let (informer, seen) = follow(server.client().await.unwrap(), "default", quick());
+    synced(&informer).await;
+    let key = "/registry/configmaps/default/changes";
+    let stored = server.stored(key).await.unwrap();
+    server.store(key, b"nobody can read this").await.unwrap();
+    // One that cannot be read is enough: after a while the server answers nobody who asks for the kind.
+    until(&informer, "the server has nothing to say", |status| trouble(status) == Some(429)).await;
+    assert_eq!(informer.store().list().len(), 3, "the copy is kept meanwhile");
+    server.store(key, &stored).await.unwrap();
+    until(&informer, "the trouble is over", |status| status.trouble.is_none()).await;
+    change(&configs).await;
+    seen.agrees(&informer, &configs).await;
     informer.shutdown().await;
 }

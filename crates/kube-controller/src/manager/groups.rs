@@ -1,0 +1,211 @@
+//! What runs, by group.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::{AbortOnDropHandle, TaskTracker};
+
+use super::runnable::Running;
+use super::{AddError, Group, ManagerError, Runnable};
+
+/// Adds to a manager, also while it runs. Clones are the same.
+#[derive(Clone)]
+pub struct ManagerHandle {
+    pub(super) hub: Arc<Hub>,
+}
+
+/// What a manager and its handles share.
+pub(super) struct Hub {
+    groups: [Tasks; 4],
+    state: Mutex<State>,
+    /// What runs now, by a number of its own.
+    running: Mutex<BTreeMap<u64, String>>,
+    failures: mpsc::UnboundedSender<ManagerError>,
+    /// This process leads, or need not ask.
+    elected: CancellationToken,
+}
+
+/// The tasks of a group.
+#[derive(Debug, Default)]
+pub(super) struct Tasks {
+    pub(super) stop: CancellationToken,
+    pub(super) abort: CancellationToken,
+    pub(super) tasks: TaskTracker,
+}
+
+#[derive(Default)]
+struct State {
+    /// Nothing more is taken.
+    stopping: bool,
+    /// What is added to these groups starts at once.
+    started: [bool; 4],
+    /// What waits for its group to start.
+    waiting: [Vec<Box<dyn Runnable>>; 4],
+    launched: u64,
+}
+
+impl ManagerHandle {
+    /// Adds something. It starts with its group, or at once if that has started. Refused when the manager stops.
+    pub fn add(&self, runnable: impl Runnable) -> Result<(), AddError> {
+        self.hub.add(Box::new(runnable))
+    }
+
+    /// Waits until this process leads. Without election it does as soon as everything else has started.
+    pub async fn elected(&self) {
+        self.hub.elected.cancelled().await;
+    }
+
+    /// This process leads, or has led.
+    pub fn is_elected(&self) -> bool {
+        self.hub.elected.is_cancelled()
+    }
+
+    /// What runs now; what only a leader may do is not among it before.
+    pub fn running(&self) -> Vec<String> {
+        self.hub.running()
+    }
+}
+
+impl Hub {
+    pub(super) fn new(failures: mpsc::UnboundedSender<ManagerError>) -> Self {
+        Self {
+            groups: Default::default(),
+            state: Mutex::default(),
+            running: Mutex::default(),
+            failures,
+            elected: CancellationToken::new(),
+        }
+    }
+
+    pub(super) fn group(&self, group: Group) -> &Tasks {
+        &self.groups[group as usize]
+    }
+
+    fn add(self: &Arc<Self>, runnable: Box<dyn Runnable>) -> Result<(), AddError> {
+        let mut state = self.state.lock();
+        if state.stopping {
+            return Err(AddError::Stopping { name: runnable.name() });
+        }
+        let group = runnable.group();
+        if state.started[group as usize] {
+            self.launch(&mut state, group, runnable);
+        } else {
+            state.waiting[group as usize].push(runnable);
+        }
+        Ok(())
+    }
+
+    /// Starts a group, and returns what has to be waited for, by name.
+    pub(super) fn start(self: &Arc<Self>, group: Group) -> Vec<(String, Running<'static>)> {
+        let mut state = self.state.lock();
+        if state.stopping {
+            return Vec::new();
+        }
+        state.started[group as usize] = true;
+        let waiting = std::mem::take(&mut state.waiting[group as usize]);
+        let mut ready = Vec::new();
+        for runnable in waiting {
+            ready.push((runnable.name(), runnable.ready()));
+            self.launch(&mut state, group, runnable);
+        }
+        ready
+    }
+
+    /// This process leads from now on. False if it stops: then nothing has started.
+    pub(super) fn lead(&self) -> bool {
+        let state = self.state.lock();
+        if !state.stopping {
+            self.elected.cancel();
+        }
+        !state.stopping
+    }
+
+    pub(super) fn is_elected(&self) -> bool {
+        self.elected.is_cancelled()
+    }
+
+    /// Nothing more is taken, and nothing that waits will start.
+    pub(super) fn close(&self) {
+        let mut state = self.state.lock();
+        state.stopping = true;
+        state.waiting = Default::default();
+    }
+
+    pub(super) fn running(&self) -> Vec<String> {
+        self.running.lock().values().cloned().collect()
+    }
+
+    fn launch(self: &Arc<Self>, state: &mut State, group: Group, mut runnable: Box<dyn Runnable>) {
+        state.launched += 1;
+        let (hub, id, name) = (Arc::clone(self), state.launched, runnable.name());
+        let Tasks { stop, abort, tasks } = self.group(group);
+        let (stop, abort) = (stop.clone(), abort.clone());
+        tasks.spawn(async move {
+            let entered = Arc::clone(&hub);
+            let called = name.clone();
+            let mut work = AbortOnDropHandle::new(tokio::spawn(async move {
+                if group == Group::LeaderOnly {
+                    runnable.warm_up(stop.child_token()).await?;
+                    tokio::select! {
+                        biased;
+                        () = stop.cancelled() => return Ok(()),
+                        () = entered.elected.cancelled() => {}
+                    }
+                }
+                entered.running.lock().insert(id, called);
+                runnable.run(stop).await
+            }));
+            let ended = tokio::select! {
+                biased;
+                ended = &mut work => Some(ended),
+                () = abort.cancelled() => {
+                    work.abort();
+                    // Returns when what was aborted has been dropped.
+                    let _ = work.await;
+                    None
+                }
+            };
+            hub.running.lock().remove(&id);
+            let failure = match ended {
+                None | Some(Ok(Ok(()))) => return,
+                Some(Ok(Err(cause))) => ManagerError::Failed { name, cause },
+                Some(Err(ended)) => ManagerError::Panicked { name, said: said(ended) },
+            };
+            // Nobody listens when the manager has ended.
+            let _ = hub.failures.send(failure);
+        });
+    }
+}
+
+impl Tasks {
+    /// Tells the group to stop, and waits until it has.
+    pub(super) async fn end(&self) {
+        self.stop.cancel();
+        self.ended().await;
+    }
+
+    /// Waits until everything has ended.
+    pub(super) async fn ended(&self) {
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+}
+
+/// What a panic said.
+pub(crate) fn said(ended: tokio::task::JoinError) -> String {
+    let Ok(panic) = ended.try_into_panic() else { return "it was aborted".to_owned() };
+    let said = panic.downcast_ref::<String>().cloned();
+    said.or_else(|| panic.downcast_ref::<&str>().map(|said| (*said).to_owned())).unwrap_or_default()
+}
+
+impl std::fmt::Debug for ManagerHandle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ManagerHandle")
+            .field("running", &self.running())
+            .field("elected", &self.is_elected())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,191 @@
+//! Checks, and the pages that show them.
+
+use std::collections::BTreeMap;
+use std::fmt::{self, Write};
+use std::sync::Arc;
+
+use kube_informer::informer::Phase;
+use parking_lot::RwLock;
+
+use super::http::Page;
+
+/// Why a check fails; told to those who ask for the check by its path.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Unhealthy(pub String);
+
+type Check = Arc<dyn Fn() -> Result<(), Unhealthy> + Send + Sync>;
+
+/// Named checks, which may be added and removed at any time. Clones are the same.
+///
+/// Each has a path of its own, `/healthz/<name>`. The page of all, `/healthz`, takes `?verbose`, and `?exclude=<name>` as
+/// often as you like. It says which checks fail, but not why.
+///
+/// ```
+/// use kube_controller::manager::{HealthChecks, Unhealthy};
+///
+/// let checks = HealthChecks::default();
+/// checks.add("disk", || Err(Unhealthy("the disk is full".to_owned())));
+/// assert_eq!(checks.failing(), ["disk"]);
+/// ```
+#[derive(Clone, Default)]
+pub struct HealthChecks {
+    checks: Arc<RwLock<BTreeMap<String, Check>>>,
+}
+
+impl HealthChecks {
+    /// Adds a check, or replaces the one of that name. It is called for each request, and must not block.
+    pub fn add(
+        &self,
+        name: impl Into<String>,
+        check: impl Fn() -> Result<(), Unhealthy> + Send + Sync + 'static,
+    ) {
+        self.checks.write().insert(name.into(), Arc::new(check));
+    }
+
+    /// Removes a check; false if there was none.
+    pub fn remove(&self, name: &str) -> bool {
+        self.checks.write().remove(name).is_some()
+    }
+
+    /// The checks that fail now.
+    pub fn failing(&self) -> Vec<String> {
+        let checks = self.checks();
+        checks.into_iter().filter(|(_, check)| check().is_err()).map(|(name, _)| name).collect()
+    }
+
+    /// The page of one check, or of all if none is named.
+    pub(super) fn page(&self, title: &str, check: &str, query: &str) -> Page {
+        if check.is_empty() { self.all(title, query) } else { self.one(check) }
+    }
+
+    fn one(&self, name: &str) -> Page {
+        let check = self.checks.read().get(name).cloned();
+        match check.map(|check| check()) {
+            None if name == PING => Page::text(200, "ok".to_owned()),
+            None => Page::text(404, format!("there is no check {name:?}\n")),
+            Some(Ok(())) => Page::text(200, "ok".to_owned()),
+            Some(Err(why)) => Page::text(500, format!("internal server error: {why}\n")),
+        }
+    }
+
+    fn all(&self, title: &str, query: &str) -> Page {
+        let asked: Vec<(String, String)> = form_urlencoded::parse(query.as_bytes()).into_owned().collect();
+        let mut excluded: Vec<&str> =
+            asked.iter().filter(|(key, _)| key == "exclude").map(|(_, name)| name.as_str()).collect();
+        let verbose = asked.iter().any(|(key, _)| key == "verbose");
+        let mut checks = self.checks();
+        if checks.is_empty() {
+            checks.push((PING.to_owned(), Arc::new(|| Ok(()))));
+        }
+        let (mut lines, mut failed) = (String::new(), false);
+        for (name, check) in checks {
+            // Writing to a string cannot fail.
+            let _ = if excluded.contains(&name.as_str()) {
+                excluded.retain(|other| *other != name);
+                writeln!(lines, "[+]{name} excluded: ok")
+            } else if check().is_err() {
+                failed = true;
+                writeln!(lines, "[-]{name} failed: reason withheld")
+            } else {
+                writeln!(lines, "[+]{name} ok")
+            };
+        }
+        if !excluded.is_empty() {
+            let _ = writeln!(
+                lines,
+                "warn: some checks cannot be excluded: no matches for {}",
+                excluded.join(",")
+            );
+        }
+        match (failed, verbose) {
+            (true, _) => Page::text(500, format!("{lines}{title} check failed\n")),
+            (false, true) => Page::text(200, format!("{lines}{title} check passed\n")),
+            (false, false) => Page::text(200, "ok".to_owned()),
+        }
+    }
+
+    /// The lock is not held while checks run: they may add others.
+    fn checks(&self) -> Vec<(String, Check)> {
+        self.checks.read().iter().map(|(name, check)| (name.clone(), Arc::clone(check))).collect()
+    }
+}
+
+/// The check that is there if there is no other.
+const PING: &str = "ping";
+
+/// Whether every informer that was started has synced; says which has not, and what is wrong with it.
+pub(super) fn informers_have_synced(metrics: &kube_informer::Metrics) -> Result<(), Unhealthy> {
+    let behind: Vec<String> = metrics
+        .informers()
+        .into_iter()
+        .filter(|informer| informer.status.phase == Phase::Running && !informer.status.synced)
+        .map(|informer| match &informer.status.trouble {
+            Some(trouble) => format!("{}: {}", informer.name, trouble.error),
+            None => informer.name,
+        })
+        .collect();
+    if behind.is_empty() { Ok(()) } else { Err(Unhealthy(format!("not synced: {}", behind.join("; ")))) }
+}
+
+impl fmt::Debug for HealthChecks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.checks.read().keys()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn broken() -> HealthChecks {
+        let checks = HealthChecks::default();
+        checks.add("ping", || Ok(()));
+        checks.add("disk", || Err(Unhealthy("the disk is full".to_owned())));
+        checks
+    }
+
+    fn seen(page: &Page) -> (u16, String) {
+        (page.status, String::from_utf8(page.body.to_vec()).unwrap())
+    }
+
+    #[test]
+    fn without_checks_there_is_a_ping() {
+        let checks = HealthChecks::default();
+        assert_eq!(seen(&checks.page("healthz", "", "")), (200, "ok".to_owned()));
+        assert_eq!(
+            seen(&checks.page("healthz", "", "verbose")),
+            (200, "[+]ping ok\nhealthz check passed\n".to_owned())
+        );
+        assert_eq!(seen(&checks.page("healthz", "ping", "")).0, 200);
+    }
+
+    #[test]
+    fn the_page_of_all_withholds_reasons_and_that_of_one_tells_it() {
+        let checks = broken();
+        let all = "[-]disk failed: reason withheld\n[+]ping ok\nreadyz check failed\n";
+        assert_eq!(seen(&checks.page("readyz", "", "")), (500, all.to_owned()));
+        let one = "internal server error: the disk is full\n";
+        assert_eq!(seen(&checks.page("readyz", "disk", "")), (500, one.to_owned()));
+        assert_eq!(seen(&checks.page("readyz", "ping", "")), (200, "ok".to_owned()));
+        assert_eq!(seen(&checks.page("readyz", "memory", "")).0, 404);
+    }
+
+    #[test]
+    fn excluded_checks_do_not_count_and_unknown_ones_are_told() {
+        let checks = broken();
+        assert_eq!(seen(&checks.page("healthz", "", "exclude=disk")), (200, "ok".to_owned()));
+        let (status, text) = seen(&checks.page("healthz", "", "verbose&exclude=disk&exclude=memory"));
+        assert_eq!(status, 200);
+        assert!(text.contains("[+]disk excluded: ok\n"), "{text}");
+        assert!(text.contains("no matches for memory\n"), "{text}");
+    }
+
+    #[test]
+    fn checks_come_and_go() {
+        let checks = broken();
+        assert_eq!(checks.failing(), ["disk"]);
+        assert!(checks.remove("disk") && !checks.remove("disk"));
+        assert_eq!(seen(&checks.page("healthz", "", "")).0, 200);
+    }
+}

@@ -1,0 +1,162 @@
+//! A server for a few small pages.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, Method, Request, Response};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::runnable::Running;
+use super::{BuildError, Group, Runnable};
+
+/// So many connections are served at once; others wait.
+const MAX_CONNECTIONS: usize = 128;
+
+/// The head of a request has to be there by then.
+const HEADER_TIMEOUT: Duration = Duration::from_secs(32);
+
+/// A connection is closed when it has been served for so long.
+const MAX_CONNECTION_TIME: Duration = Duration::from_secs(300);
+
+/// The head of a request may have so many bytes.
+const MAX_HEADER_BYTES: usize = 64 << 10;
+
+/// What is shown.
+#[derive(Clone, Debug)]
+pub(crate) struct Page {
+    pub(crate) status: u16,
+    pub(crate) content_type: &'static str,
+    pub(crate) body: Bytes,
+}
+
+/// What is asked for: pages are only read.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    pub(crate) path: String,
+    pub(crate) query: String,
+    pub(crate) headers: HeaderMap,
+}
+
+/// Answers what is asked.
+pub(crate) type Answer = Arc<dyn Fn(Asked) -> Pin<Box<dyn Future<Output = Page> + Send>> + Send + Sync>;
+
+/// Pages on a port that is already held.
+pub(crate) struct Server {
+    what: &'static str,
+    listener: TcpListener,
+    answer: Answer,
+}
+
+impl Page {
+    pub(crate) fn text(status: u16, body: String) -> Self {
+        Self { status, content_type: "text/plain; charset=utf-8", body: body.into() }
+    }
+
+    pub(crate) fn json(value: &serde_json::Value) -> Self {
+        Self { status: 200, content_type: "application/json", body: value.to_string().into() }
+    }
+
+    pub(crate) fn not_found() -> Self {
+        Self::text(404, "404 page not found\n".to_owned())
+    }
+}
+
+impl Server {
+    /// Takes the port. Nobody is answered before it runs.
+    pub(crate) async fn bind(
+        what: &'static str,
+        address: SocketAddr,
+        answer: Answer,
+    ) -> Result<(Self, SocketAddr), BuildError> {
+        let failed = |source| BuildError::Bind { what, address, source };
+        let listener = TcpListener::bind(address).await.map_err(failed)?;
+        let bound = listener.local_addr().map_err(failed)?;
+        Ok((Self { what, listener, answer }, bound))
+    }
+}
+
+impl Runnable for Server {
+    fn name(&self) -> String {
+        format!("server of {}", self.what)
+    }
+
+    fn group(&self) -> Group {
+        Group::Servers
+    }
+
+    fn run(self: Box<Self>, stop: CancellationToken) -> Running<'static> {
+        Box::pin(async move {
+            let (places, connections) = (Arc::new(Semaphore::new(MAX_CONNECTIONS)), TaskTracker::new());
+            while let Some(Ok(place)) = stop.run_until_cancelled(Arc::clone(&places).acquire_owned()).await {
+                let Some(accepted) = stop.run_until_cancelled(self.listener.accept()).await else { break };
+                // One that is gone before it was accepted is nobody's concern; others are a lack of files that ends.
+                let Ok((stream, _)) = accepted else {
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                    continue;
+                };
+                let (answer, stop) = (Arc::clone(&self.answer), stop.clone());
+                connections.spawn(async move {
+                    serve(stream, answer, stop).await;
+                    drop(place);
+                });
+            }
+            connections.close();
+            connections.wait().await;
+            Ok(())
+        })
+    }
+}
+
+async fn serve(stream: tokio::net::TcpStream, answer: Answer, stop: CancellationToken) {
+    let service = service_fn(move |request: Request<Incoming>| {
+        let answer = Arc::clone(&answer);
+        async move { Ok::<_, Infallible>(reply(&request, &answer).await) }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADER_TIMEOUT)
+        .max_buf_size(MAX_HEADER_BYTES)
+        .serve_connection(TokioIo::new(stream), service);
+    let mut connection = std::pin::pin!(connection);
+    // A connection that breaks concerns the other side only.
+    tokio::select! {
+        biased;
+        _ = &mut connection => return,
+        () = stop.cancelled() => {}
+        () = tokio::time::sleep(MAX_CONNECTION_TIME) => {}
+    }
+    connection.as_mut().graceful_shutdown();
+    let _ = connection.await;
+}
+
+async fn reply(request: &Request<Incoming>, answer: &Answer) -> Response<Full<Bytes>> {
+    let page = if [Method::GET, Method::HEAD].contains(request.method()) {
+        let asked = Asked {
+            path: request.uri().path().to_owned(),
+            query: request.uri().query().unwrap_or_default().to_owned(),
+            headers: request.headers().clone(),
+        };
+        answer(asked).await
+    } else {
+        Page::text(405, "this page can only be read\n".to_owned())
+    };
+    let mut response = Response::new(Full::new(page.body));
+    *response.status_mut() = http::StatusCode::from_u16(page.status).unwrap_or_default();
+    let content_type = http::HeaderValue::from_static(page.content_type);
+    response.headers_mut().insert(http::header::CONTENT_TYPE, content_type);
+    let nosniff = http::HeaderValue::from_static("nosniff");
+    response.headers_mut().insert(http::header::X_CONTENT_TYPE_OPTIONS, nosniff);
+    response
+}

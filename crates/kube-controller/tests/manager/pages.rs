@@ -1,0 +1,195 @@
+//! What is shown to whom.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::Pod;
+use kube_controller::leader::LeaderElector;
+use kube_controller::manager::{BuildError, Manager, MetricsAccess, Unhealthy};
+use kube_controller::workqueue::WorkQueue;
+use kube_informer::SharedInformerFactory;
+use kube_testserver::{Fault, Rule};
+use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::{Run, server};
+
+fn free() -> SocketAddr {
+    "127.0.0.1:0".parse().unwrap()
+}
+
+/// The code and the body of a page.
+async fn get(address: SocketAddr, path: &str, token: Option<&str>) -> (u16, String) {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let token = token.map(|token| format!("Authorization: Bearer {token}\r\n")).unwrap_or_default();
+    let request = format!("GET {path} HTTP/1.1\r\nHost: test\r\n{token}Connection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
+}
+
+async fn until_ready(address: SocketAddr) {
+    while get(address, "/readyz", None).await.0 != 200 {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn health_has_a_page_for_all_checks_and_one_for_each() {
+    let manager = Manager::builder().health_address(free()).build().await.unwrap();
+    let address = manager.health_address().unwrap();
+    let healthz = manager.healthz().clone();
+    let run = Run::of(manager);
+    assert_eq!(get(address, "/healthz", None).await, (200, "ok".to_owned()));
+    // A check may come while everything runs.
+    healthz.add("disk", || Err(Unhealthy("the disk is full".to_owned())));
+    let (code, text) = get(address, "/healthz", None).await;
+    assert_eq!(
+        (code, text.as_str()),
+        (500, "[-]disk failed: reason withheld\n[+]ping ok\nhealthz check failed\n")
+    );
+    assert_eq!(get(address, "/healthz/disk", None).await.1, "internal server error: the disk is full\n");
+    assert_eq!(get(address, "/healthz?exclude=disk", None).await, (200, "ok".to_owned()));
+    assert!(get(address, "/readyz?verbose", None).await.1.contains("[+]informer-sync ok\n"));
+    assert_eq!(get(address, "/healthz/nothing", None).await.0, 404);
+    assert_eq!(get(address, "/metrics", None).await.0, 404);
+    run.end().await.unwrap();
+    assert!(TcpStream::connect(address).await.is_err(), "nobody listens any more");
+}
+
+#[tokio::test]
+async fn a_program_is_ready_when_its_informers_have_synced_and_says_which_has_not() {
+    let server = server().await;
+    let broken = server.inject(Fault::reply(503).resource("pods"));
+    let manager = Manager::builder().health_address(free()).build().await.unwrap();
+    let address = manager.health_address().unwrap();
+    let factory =
+        SharedInformerFactory::builder(server.client().unwrap()).metrics(manager.informer_metrics()).build();
+    let pods = factory.of::<Pod>().unwrap();
+    manager.add(factory).unwrap();
+    let run = Run::of(manager);
+    let mut status = pods.watch_status();
+    status.wait_for(|status| status.trouble.is_some()).await.unwrap();
+    let (code, text) = get(address, "/readyz/informer-sync", None).await;
+    assert_eq!(code, 500);
+    assert!(text.starts_with("internal server error: not synced: pods: "), "{text}");
+    assert_eq!(get(address, "/healthz", None).await.0, 200, "it lives");
+    drop(broken);
+    server.clear_faults();
+    status.wait_for(|status| status.synced).await.unwrap();
+    until_ready(address).await;
+    run.end().await.unwrap();
+}
+
+#[tokio::test]
+async fn metrics_show_queues_informers_and_elections() {
+    let server = server().await;
+    let client = server.client().unwrap();
+    let manager = Manager::builder()
+        .metrics_address(free())
+        .leader_election(LeaderElector::builder(client.clone(), "default", "lock").identity("one"))
+        .build()
+        .await
+        .unwrap();
+    let address = manager.metrics_address().unwrap();
+    let factory = SharedInformerFactory::builder(client).metrics(manager.informer_metrics()).build();
+    let _pods = factory.of::<Pod>().unwrap();
+    let queue = WorkQueue::builder().name("pods").metrics(manager.metrics()).build();
+    queue.add("default/web");
+    manager.add(factory).unwrap();
+    let handle = manager.handle();
+    let run = Run::of(manager);
+    handle.elected().await;
+    let (code, text) = get(address, "/metrics", None).await;
+    assert_eq!(code, 200);
+    for series in [
+        r#"workqueue_depth{name="pods"} 1"#,
+        r#"informer_synced{name="pods",group="",version="v1",resource="pods"} 1"#,
+        r#"leader_election_master_status{name="lock"} 1"#,
+    ] {
+        assert!(text.contains(series), "{series} in {text}");
+    }
+    run.end().await.unwrap();
+}
+
+#[tokio::test]
+async fn metrics_may_be_kept_to_those_whom_the_api_server_lets() {
+    let server = server().await;
+    let access = server.access();
+    access.add_user("good", "prometheus", Vec::<String>::new());
+    access.add_user("curious", "curious", Vec::<String>::new());
+    access.add_rule(Rule::deny().user("curious").verbs(["get"]).paths(["/metrics"]));
+    access.add_rule(Rule::allow());
+    let manager = Manager::builder()
+        .metrics_address(free())
+        .metrics_access(MetricsAccess::reviewed(server.client().unwrap()))
+        .build()
+        .await
+        .unwrap();
+    let address = manager.metrics_address().unwrap();
+    let run = Run::of(manager);
+    assert_eq!(get(address, "/metrics", None).await.0, 401);
+    assert_eq!(get(address, "/metrics", Some("wrong")).await.0, 401);
+    let (code, text) = get(address, "/metrics", Some("curious")).await;
+    assert_eq!((code, text.as_str()), (403, "Forbidden: \"curious\" may not get /metrics\n"));
+    assert_eq!(get(address, "/metrics", Some("good")).await.0, 200);
+    // The second time nobody is asked.
+    server.inject(Fault::reply(503));
+    assert_eq!(get(address, "/metrics", Some("good")).await.0, 200);
+    assert_eq!(get(address, "/metrics", Some("curious")).await.0, 403);
+    assert_eq!(
+        get(address, "/metrics", Some("somebody")).await.0,
+        500,
+        "who cannot be asked about sees nothing"
+    );
+    run.end().await.unwrap();
+}
+
+#[tokio::test]
+async fn debug_pages_show_every_informer_and_queue() {
+    let server = server().await;
+    server.seed("{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {containers: []}}").unwrap();
+    let manager = Manager::builder().debug_address(free()).health_address(free()).build().await.unwrap();
+    let (address, health) = (manager.debug_address().unwrap(), manager.health_address().unwrap());
+    let factory =
+        SharedInformerFactory::builder(server.client().unwrap()).metrics(manager.informer_metrics()).build();
+    let pods = factory.of::<Pod>().unwrap();
+    let queue = WorkQueue::builder().name("pods").metrics(manager.metrics()).build();
+    queue.add("default/web");
+    queue.add_after("default/db", Duration::from_secs(60));
+    manager.add(factory).unwrap();
+    let run = Run::of(manager);
+    assert!(pods.synced().await);
+    until_ready(health).await;
+    let json = |text: String| -> Value { serde_json::from_str(&text).unwrap() };
+    let informers = json(get(address, "/debug/informers", None).await.1);
+    assert_eq!((&informers[0]["resource"], &informers[0]["objects"]), (&"pods".into(), &1.into()));
+    assert_eq!((&informers[0]["synced"], &informers[0]["phase"]), (&true.into(), &"Running".into()));
+    let queues = json(get(address, "/debug/queues", None).await.1);
+    assert_eq!(
+        (&queues[0]["name"], &queues[0]["depth"], &queues[0]["retries"]),
+        (&"pods".into(), &1.into(), &1.into())
+    );
+    assert_eq!(get(address, "/debug/else", None).await.0, 404);
+    run.end().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_port_that_is_taken_is_an_error_that_says_which_before_anything_starts() {
+    let taken = tokio::net::TcpListener::bind(free()).await.unwrap();
+    let address = taken.local_addr().unwrap();
+    let error = Manager::builder().metrics_address(address).build().await.unwrap_err();
+    assert!(matches!(error, BuildError::Bind { what: "metrics", .. }));
+    let text = error.to_string();
+    assert!(text.starts_with(&format!("cannot serve metrics on {address}: ")), "{text}");
+    assert!(Manager::builder().health_address(address).build().await.is_err());
+}
+
+#[tokio::test]
+async fn debug_pages_are_refused_to_other_machines() {
+    let error = Manager::builder().debug_address("0.0.0.0:0".parse().unwrap()).build().await.unwrap_err();
+    assert!(matches!(error, BuildError::NotLoopback(_)), "{error}");
+}

@@ -1,0 +1,261 @@
+//! A numbered list of which copies are cheap: what two copies have in common, they share.
+//!
+//! It has no gaps: what is taken out is replaced by the last one. A change copies one short run of values and the nodes
+//! above it, unless nobody else has them.
+
+use std::sync::Arc;
+
+/// So many values are in one piece of memory.
+const RUN: usize = 32;
+/// Children of a node.
+const FANOUT: usize = 64;
+
+/// Something that knows what is to be brought near before it is copied.
+pub(super) trait Near {
+    /// Reads a little of what is at the other end of its pointers.
+    ///
+    /// A count of references is changed one after the other, each time from far away; to read all of them first brings
+    /// them near at the same time.
+    fn near(&self) -> usize;
+}
+
+/// Brings near what values point to.
+pub(super) fn bring_near<'a, T: Near + 'a>(values: impl IntoIterator<Item = &'a T>) {
+    std::hint::black_box(values.into_iter().fold(0_usize, |sum, value| sum.wrapping_add(value.near())));
+}
+
+#[derive(Debug)]
+pub(super) struct Places<T> {
+    root: Arc<Node<T>>,
+    /// How many levels of branches there are.
+    height: u32,
+    len: usize,
+}
+
+/// In place, both of them: one piece of memory less on the way to a value. For objects they are of one size.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "runs are as large as branches, and thirty times as many")]
+enum Node<T> {
+    /// Values, and nothing behind the last one.
+    Run([T; RUN]),
+    Branch([Option<Arc<Node<T>>>; FANOUT]),
+}
+
+impl<T> Places<T> {
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    #[inline]
+    pub(super) fn get(&self, place: u32) -> Option<&T> {
+        let place = place as usize;
+        if place >= self.len {
+            return None;
+        }
+        let (mut node, mut height) = (&*self.root, self.height);
+        loop {
+            match node {
+                Node::Run(run) => return run.get(place % RUN),
+                Node::Branch(children) => {
+                    height = height.checked_sub(1)?;
+                    node = children[child(place, height)].as_deref()?;
+                }
+            }
+        }
+    }
+
+    /// All values, in pieces, in their order.
+    pub(super) fn runs(&self) -> Runs<'_, T> {
+        Runs { waiting: vec![&self.root], left: self.len }
+    }
+}
+
+impl<T: Clone + Default + Near> Places<T> {
+    pub(super) fn new() -> Self {
+        Self { root: Arc::new(Node::empty_run()), height: 0, len: 0 }
+    }
+
+    /// Puts a value behind the last one; returns its place.
+    pub(super) fn push(&mut self, value: T) -> u32 {
+        if self.len == capacity(self.height) {
+            let mut children = [const { None }; FANOUT];
+            children[0] = Some(Arc::clone(&self.root));
+            self.root = Arc::new(Node::Branch(children));
+            self.height += 1;
+        }
+        let place = self.len;
+        self.len += 1;
+        if let Some(there) = self.get_mut(place) {
+            *there = value;
+        }
+        // There are never more objects than that in memory.
+        u32::try_from(place).unwrap_or(u32::MAX)
+    }
+
+    /// Puts a value in a place that has one; returns that one.
+    pub(super) fn replace(&mut self, place: u32, value: T) -> Option<T> {
+        self.get(place)?;
+        self.get_mut(place as usize).map(|there| std::mem::replace(there, value))
+    }
+
+    /// Takes out the value of a place, and puts the last one there.
+    pub(super) fn swap_remove(&mut self, place: u32) -> Option<T> {
+        let last = self.len.checked_sub(1)?;
+        if place as usize > last {
+            return None;
+        }
+        let moved = self.get_mut(last).map(std::mem::take)?;
+        self.len = last;
+        if place as usize == last {
+            return Some(moved);
+        }
+        self.get_mut(place as usize).map(|there| std::mem::replace(there, moved))
+    }
+
+    /// A place, to be changed: what is shared on the way to it is copied.
+    fn get_mut(&mut self, place: usize) -> Option<&mut T> {
+        let (mut node, mut height) = (Arc::make_mut(&mut self.root), self.height);
+        loop {
+            match node {
+                Node::Run(run) => return run.get_mut(place % RUN),
+                Node::Branch(children) => {
+                    height = height.checked_sub(1)?;
+                    let below = children[child(place, height)].get_or_insert_with(|| {
+                        Arc::new(if height == 0 {
+                            Node::empty_run()
+                        } else {
+                            Node::Branch([const { None }; FANOUT])
+                        })
+                    });
+                    node = Arc::make_mut(below);
+                }
+            }
+        }
+    }
+}
+
+impl<T: Default> Node<T> {
+    fn empty_run() -> Self {
+        Node::Run(std::array::from_fn(|_| T::default()))
+    }
+}
+
+impl<T> Clone for Places<T> {
+    fn clone(&self) -> Self {
+        Self { root: Arc::clone(&self.root), height: self.height, len: self.len }
+    }
+}
+
+impl<T: Clone + Near> Clone for Node<T> {
+    fn clone(&self) -> Self {
+        match self {
+            Node::Run(run) => {
+                bring_near(run);
+                Node::Run(run.clone())
+            }
+            Node::Branch(children) => {
+                std::hint::black_box(children.iter().flatten().map(Arc::strong_count).sum::<usize>());
+                Node::Branch(children.clone())
+            }
+        }
+    }
+}
+
+/// How many values fit below so many levels of branches.
+fn capacity(height: u32) -> usize {
+    RUN.saturating_mul(FANOUT.saturating_pow(height))
+}
+
+/// Which child of a node leads to a place, if so many levels are between the child and the values.
+#[inline]
+fn child(place: usize, height: u32) -> usize {
+    ((place / RUN) >> (height * FANOUT.trailing_zeros())) % FANOUT
+}
+
+/// All values, in pieces.
+#[derive(Debug)]
+pub(super) struct Runs<'a, T> {
+    /// The next one last.
+    waiting: Vec<&'a Arc<Node<T>>>,
+    left: usize,
+}
+
+impl<'a, T> Iterator for Runs<'a, T> {
+    type Item = &'a [T];
+
+    fn next(&mut self) -> Option<&'a [T]> {
+        while self.left > 0 {
+            match &**self.waiting.pop()? {
+                Node::Run(run) => {
+                    let whole = &run[..self.left.min(RUN)];
+                    self.left -= whole.len();
+                    return Some(whole);
+                }
+                Node::Branch(children) => self.waiting.extend(children.iter().flatten().rev()),
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    impl Near for usize {
+        fn near(&self) -> usize {
+            *self
+        }
+    }
+
+    fn contents(places: &Places<usize>) -> Vec<usize> {
+        places.runs().flatten().copied().collect()
+    }
+
+    #[test]
+    fn it_does_what_an_ordinary_list_does_and_copies_stay_as_they_were() {
+        let (mut places, mut model) = (Places::<usize>::new(), Vec::new());
+        let mut copies = Vec::new();
+        let mut random = 7_u64;
+        for step in 1..60_000 {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let shrink = (step / 10_000) % 3 == 2;
+            let at = (random >> 33) as usize % (model.len() + 1);
+            match (random >> 20) % 4 {
+                0 if at < model.len() => {
+                    let old = std::mem::replace(&mut model[at], step);
+                    assert_eq!(places.replace(at as u32, step), Some(old));
+                }
+                1 | 2 if shrink && at < model.len() => {
+                    assert_eq!(places.swap_remove(at as u32), Some(model.swap_remove(at)));
+                }
+                _ if shrink => {}
+                _ => {
+                    assert_eq!(places.push(step) as usize, model.len());
+                    model.push(step);
+                }
+            }
+            assert_eq!(places.get(at as u32), model.get(at));
+            assert_eq!(places.len(), model.len());
+            if step % 5_000 == 0 {
+                copies.push((places.clone(), model.clone()));
+            }
+        }
+        for (copy, model) in &copies {
+            assert!(contents(copy) == *model, "a copy of {} has changed", model.len());
+        }
+        assert!(contents(&places) == model && model.len() > RUN * FANOUT);
+    }
+
+    #[test]
+    fn what_is_not_there_is_not_found_and_not_taken() {
+        let mut places = Places::<usize>::new();
+        assert_eq!(places.get(0), None);
+        assert_eq!((places.swap_remove(0), places.replace(0, 1)), (None, None));
+        places.push(5);
+        assert_eq!(places.get(1), None);
+        assert_eq!((places.swap_remove(1), places.replace(1, 1)), (None, None));
+        assert_eq!(places.swap_remove(0), Some(5));
+        assert_eq!(contents(&places), [0_usize; 0]);
+    }
+}

@@ -1,0 +1,325 @@
+//! The controllers of `examples/controller-manager` beside the real kube-controller-manager: the same inputs, on a real
+//! server each, end in the same objects.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use controller_manager::Options as ControllerOptions;
+use k8s_openapi::jiff::Timestamp;
+use kube_client::Client;
+use kube_client::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams, PropagationPolicy};
+use kube_controller::registry::{ClientBuilder, Controllers};
+use kube_core::{ApiResource, DynamicObject, GroupVersionKind};
+use kube_informer_e2e::{Options, RealServer, skip};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::{PATIENCE, start};
+
+/// The controllers that both have.
+const CONTROLLERS: &str = "deployment-controller,replicaset-controller,garbage-collector-controller";
+
+/// What has not changed for so long is the end.
+const QUIET: Duration = Duration::from_secs(2);
+
+struct Cluster {
+    client: Client,
+    _kubelet: AbortOnDropHandle<()>,
+}
+
+impl Cluster {
+    async fn of(server: &RealServer) -> Self {
+        let client = server.client().await.unwrap();
+        let pods = api(&client, "v1", "Pod");
+        let kubelet = tokio::spawn(async move {
+            loop {
+                run_pods(&pods).await;
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        });
+        Self { client, _kubelet: AbortOnDropHandle::new(kubelet) }
+    }
+
+    fn api(&self, kind: &str) -> Api<DynamicObject> {
+        let group = if matches!(kind, "Deployment" | "ReplicaSet") { "apps/v1" } else { "v1" };
+        api(&self.client, group, kind)
+    }
+
+    async fn create(&self, object: Value) {
+        let kind = object["kind"].as_str().unwrap().to_owned();
+        let object: DynamicObject = serde_json::from_value(object).unwrap();
+        self.api(&kind).create(&PostParams::default(), &object).await.unwrap();
+    }
+
+    async fn patch(&self, kind: &str, name: &str, patch: Value) {
+        self.api(kind).patch(name, &PatchParams::default(), &Patch::Merge(&patch)).await.unwrap();
+    }
+
+    async fn delete(&self, kind: &str, name: &str, policy: PropagationPolicy) {
+        let params = DeleteParams { propagation_policy: Some(policy), ..DeleteParams::default() };
+        self.api(kind).delete(name, &params).await.unwrap();
+    }
+
+    async fn list(&self, kind: &str) -> Vec<Value> {
+        let list = self.api(kind).list(&ListParams::default()).await.unwrap();
+        list.items.into_iter().map(|object| serde_json::to_value(object).unwrap()).collect()
+    }
+
+    /// Everything that matters, without what is chance: names, uids, times.
+    async fn state(&self) -> Value {
+        let sets = self.list("ReplicaSet").await;
+        let hashes: BTreeSet<String> = sets
+            .iter()
+            .filter_map(|set| set["metadata"]["labels"]["pod-template-hash"].as_str().map(str::to_owned))
+            .collect();
+        let mut shown = json!({});
+        for kind in ["Deployment", "ReplicaSet", "Pod", "ConfigMap"] {
+            let objects = if kind == "ReplicaSet" { sets.clone() } else { self.list(kind).await };
+            let mut all: Vec<Value> = objects.iter().map(|object| plain(kind, object, &hashes)).collect();
+            all.retain(|object| object["name"] != "kube-root-ca.crt");
+            all.sort_by_key(ToString::to_string);
+            shown[kind] = json!(all);
+        }
+        shown
+    }
+
+    /// The state when nothing has changed for a while, and what was asked for has come.
+    async fn settled(&self, step: &str, is_so: &dyn Fn(&Value) -> bool) -> Value {
+        let begun = Instant::now();
+        let (mut state, mut since) = (self.state().await, Instant::now());
+        while !is_so(&state) || since.elapsed() < QUIET {
+            assert!(begun.elapsed() < PATIENCE, "{step}: {state:#}");
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            let now = self.state().await;
+            if now != state {
+                (state, since) = (now, Instant::now());
+            }
+        }
+        state
+    }
+}
+
+fn api(client: &Client, api_version: &str, kind: &str) -> Api<DynamicObject> {
+    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+    let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
+    Api::namespaced_with(client.clone(), "default", &resource)
+}
+
+/// What a kubelet would do: pods that were made become ready.
+async fn run_pods(pods: &Api<DynamicObject>) {
+    let Ok(list) = pods.list(&ListParams::default()).await else { return };
+    for pod in list.items {
+        let name = pod.metadata.name.clone().unwrap_or_default();
+        if pod.data["status"]["conditions"].is_null() && pod.metadata.deletion_timestamp.is_none() {
+            let ready =
+                json!({"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"});
+            let status = json!({"status": {"phase": "Running", "conditions": [ready]}});
+            // It may be gone.
+            let _ = pods.patch_status(&name, &PatchParams::default(), &Patch::Merge(&status)).await;
+        }
+    }
+}
+
+fn plain(kind: &str, object: &Value, hashes: &BTreeSet<String>) -> Value {
+    let metadata = &object["metadata"];
+    let mut shown = json!({"labels": metadata["labels"], "annotations": metadata["annotations"]});
+    let owners = metadata["ownerReferences"].as_array().cloned().unwrap_or_default();
+    shown["owners"] = owners
+        .into_iter()
+        .map(|mut owner| {
+            owner["uid"].take();
+            owner
+        })
+        .collect();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    shown["name"] = match metadata["generateName"].as_str() {
+        Some(generated) => json!(generated),
+        None => metadata["name"].clone(),
+    };
+    shown["finalizers"] = metadata["finalizers"].clone();
+    let spec = &object["spec"];
+    match kind {
+        "Pod" => shown["image"] = spec["containers"][0]["image"].clone(),
+        "ReplicaSet" => {
+            for field in ["replicas", "selector", "template", "minReadySeconds"] {
+                shown[field] = spec[field].clone();
+            }
+        }
+        "Deployment" => shown["replicas"] = spec["replicas"].clone(),
+        _ => {}
+    }
+    if matches!(kind, "ReplicaSet" | "Deployment") {
+        let mut status = object["status"].as_object().cloned().unwrap_or_default();
+        // How often it was written on the way is nobody's concern; that all of it was seen is.
+        let seen = status.remove("observedGeneration") == metadata.get("generation").cloned();
+        status.retain(|_, value| *value != 0);
+        if let Some(Value::Array(conditions)) = status.get_mut("conditions") {
+            for condition in conditions.iter_mut() {
+                condition.as_object_mut().unwrap().retain(|field, _| !field.starts_with("last"));
+            }
+            conditions.sort_by_key(|condition| text(&condition["type"]));
+        }
+        shown["status"] = json!(status);
+        shown["seen"] = json!(seen);
+    }
+    let mut written = shown.to_string();
+    for hash in hashes {
+        written = written.replace(hash.as_str(), "HASH");
+    }
+    serde_json::from_str(&written).unwrap()
+}
+
+fn template(app: &str, image: &str) -> Value {
+    json!({
+        "metadata": {"labels": {"app": app}},
+        "spec": {"containers": [{"name": "main", "image": image}], "terminationGracePeriodSeconds": 0},
+    })
+}
+
+fn deployment(name: &str, replicas: u32, strategy: &str) -> Value {
+    json!({
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, "annotations": {"team": "shop"}},
+        "spec": {
+            "replicas": replicas,
+            "strategy": {"type": strategy},
+            "selector": {"matchLabels": {"app": name}},
+            "template": template(name, "v1"),
+        },
+    })
+}
+
+fn image(image: &str) -> Value {
+    json!({"spec": {"template": {"spec": {"containers": [{"name": "main", "image": image}]}}}})
+}
+
+/// So many pods of an image are there, and no others of the app.
+fn runs(state: &Value, app: &str, image: &str, count: usize) -> bool {
+    let pods = state["Pod"].as_array().unwrap().iter().filter(|pod| pod["labels"]["app"] == app);
+    let images: Vec<&Value> = pods.map(|pod| &pod["image"]).collect();
+    images.len() == count && images.iter().all(|found| *found == image)
+}
+
+fn count(state: &Value, kind: &str) -> usize {
+    state[kind].as_array().unwrap().len()
+}
+
+/// The deployment says that all of its pods work.
+fn says(state: &Value, app: &str, replicas: u32) -> bool {
+    let mut all = state["Deployment"].as_array().unwrap().iter();
+    all.any(|one| {
+        let figure = |field: &str| one["status"][field].as_u64().unwrap_or(0) == u64::from(replicas);
+        one["name"] == app && one["seen"] == true && figure("availableReplicas") && figure("updatedReplicas")
+    })
+}
+
+/// Plays everything, and returns the state after each step.
+async fn play(cluster: &Cluster) -> Vec<(&'static str, Value)> {
+    let mut states = Vec::new();
+    let mut settle = async |step: &'static str, is_so: &dyn Fn(&Value) -> bool| {
+        states.push((step, cluster.settled(step, is_so).await));
+    };
+    cluster.create(deployment("web", 3, "RollingUpdate")).await;
+    settle("create", &|state| runs(state, "web", "v1", 3) && says(state, "web", 3)).await;
+    cluster.patch("Deployment", "web", json!({"spec": {"replicas": 5}})).await;
+    settle("scale up", &|state| runs(state, "web", "v1", 5) && says(state, "web", 5)).await;
+    cluster.patch("Deployment", "web", json!({"spec": {"replicas": 2}})).await;
+    settle("scale down", &|state| runs(state, "web", "v1", 2) && says(state, "web", 2)).await;
+    cluster.patch("Deployment", "web", image("v2")).await;
+    settle("update", &|state| runs(state, "web", "v2", 2) && says(state, "web", 2)).await;
+    cluster.patch("Deployment", "web", json!({"spec": {"revisionHistoryLimit": 1}})).await;
+    cluster.patch("Deployment", "web", image("v3")).await;
+    let two_sets = |state: &Value| count(state, "ReplicaSet") == 2;
+    settle("history", &|state| runs(state, "web", "v3", 2) && says(state, "web", 2) && two_sets(state)).await;
+    cluster.patch("Deployment", "web", image("v2")).await;
+    settle("back", &|state| runs(state, "web", "v2", 2) && says(state, "web", 2)).await;
+    cluster.patch("Deployment", "web", json!({"spec": {"paused": true, "replicas": 4}})).await;
+    cluster.patch("Deployment", "web", image("v4")).await;
+    settle("paused", &|state| runs(state, "web", "v2", 4)).await;
+    cluster.patch("Deployment", "web", json!({"spec": {"paused": false}})).await;
+    settle("resumed", &|state| runs(state, "web", "v4", 4) && says(state, "web", 4)).await;
+    cluster.delete("Deployment", "web", PropagationPolicy::Orphan).await;
+    settle("orphan", &|state| count(state, "Deployment") == 0 && runs(state, "web", "v4", 4)).await;
+    let mut again = deployment("web", 4, "RollingUpdate");
+    again["spec"]["template"] = template("web", "v4");
+    cluster.create(again).await;
+    settle("adopt", &|state| runs(state, "web", "v4", 4) && says(state, "web", 4)).await;
+    cluster.delete("Deployment", "web", PropagationPolicy::Background).await;
+    settle("background", &|state| count(state, "ReplicaSet") == 0 && count(state, "Pod") == 0).await;
+
+    cluster.create(deployment("db", 2, "Recreate")).await;
+    settle("create to recreate", &|state| runs(state, "db", "v1", 2) && says(state, "db", 2)).await;
+    cluster.patch("Deployment", "db", image("v2")).await;
+    settle("recreate", &|state| runs(state, "db", "v2", 2) && says(state, "db", 2)).await;
+    cluster.delete("Deployment", "db", PropagationPolicy::Foreground).await;
+    settle("foreground", &|state| count(state, "Deployment") == 0 && count(state, "Pod") == 0).await;
+
+    let free = json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "free", "labels": {"app": "set"}},
+        "spec": {"containers": [{"name": "main", "image": "v0"}], "terminationGracePeriodSeconds": 0},
+    });
+    cluster.create(free).await;
+    let set = json!({
+        "apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "set"},
+        "spec": {"replicas": 3, "selector": {"matchLabels": {"app": "set"}}, "template": template("set", "v1")},
+    });
+    cluster.create(set).await;
+    let full = |state: &Value| state["ReplicaSet"][0]["status"]["availableReplicas"] == 3;
+    settle("a set that takes a pod", &full).await;
+    cluster.patch("Pod", "free", json!({"metadata": {"labels": {"app": "debug"}}})).await;
+    settle("a pod that leaves", &|state| full(state) && count(state, "Pod") == 4).await;
+    let garbage = json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "garbage", "ownerReferences": [
+            {"apiVersion": "v1", "kind": "ConfigMap", "name": "nobody", "uid": "nobody"}
+        ]},
+    });
+    cluster.create(garbage).await;
+    cluster.delete("ReplicaSet", "set", PropagationPolicy::Background).await;
+    settle("garbage", &|state| count(state, "Pod") == 1 && count(state, "ConfigMap") == 0).await;
+    states
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn our_controllers_make_of_the_same_inputs_what_the_real_ones_make() {
+    if skip() {
+        return;
+    }
+    let real = async {
+        let server = start(Options::new().controllers(CONTROLLERS)).await;
+        let states = play(&Cluster::of(&server).await).await;
+        server.stop().await.unwrap();
+        states
+    };
+    let ours = async {
+        let server = start(Options::new()).await;
+        #[expect(clippy::disallowed_methods, reason = "the server has a real clock too")]
+        let options = ControllerOptions::new(Timestamp::now);
+        let registry = controller_manager::registry(&options).unwrap();
+        let chosen = registry.select(CONTROLLERS).unwrap();
+        let config = server.config_at(server.url()).await.unwrap();
+        let clients = ClientBuilder::from_config(config, "controller-manager");
+        let controllers = Controllers::builder(clients, registry, chosen)
+            .typed_informers(controller_manager::known_kinds)
+            .build();
+        let stop = CancellationToken::new();
+        let run = tokio::spawn(controllers.run(stop.clone()));
+        let states = play(&Cluster::of(&server).await).await;
+        stop.cancel();
+        run.await.unwrap().unwrap();
+        server.stop().await.unwrap();
+        states
+    };
+    let (real, ours) = tokio::join!(Box::pin(real), Box::pin(ours));
+    let mut different = Vec::new();
+    for ((step, real), (_, ours)) in real.iter().zip(&ours) {
+        for kind in ["Deployment", "ReplicaSet", "Pod", "ConfigMap"] {
+            if real[kind] != ours[kind] {
+                different.push(format!("{step}, {kind}:\nreal {}\nours {}", real[kind], ours[kind]));
+            }
+        }
+    }
+    assert!(different.is_empty(), "{}", different.join("\n"));
+}

@@ -1,0 +1,122 @@
+//! kube-controller-manager in the small: runs the controllers of this package on a cluster.
+//!
+//! ```console
+//! $ cargo run -p controller-manager -- --controllers '*,-garbage-collector-controller' --metrics-address 127.0.0.1:8080
+//! ```
+
+#![allow(clippy::print_stderr, reason = "it tells people how it is doing")]
+
+use std::net::SocketAddr;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Parser;
+use controller_manager::Options;
+use k8s_openapi::jiff::Timestamp;
+use kube_client::Config;
+use kube_controller::leader::LeaderElector;
+use kube_controller::manager::{BoxError, Manager, stop_on_signal};
+use kube_controller::registry::{ClientBuilder, Controllers};
+
+/// Looks after deployments, replica sets, garbage and finished jobs.
+#[derive(Debug, Parser)]
+#[command(version)]
+struct Arguments {
+    /// Which controllers run: '*' for all, 'foo' for one, '-foo' for not that one.
+    #[arg(long, default_value = "*")]
+    controllers: String,
+
+    /// Runs only as long as nobody else leads.
+    #[arg(long)]
+    leader_elect: bool,
+
+    /// Where the lease of the leader is.
+    #[arg(long, default_value = "kube-system")]
+    leader_elect_namespace: String,
+
+    /// The name of the lease of the leader.
+    #[arg(long, default_value = "controller-manager")]
+    leader_elect_name: String,
+
+    /// What this process is called as a leader; the name of the host and its process by default.
+    #[arg(long)]
+    identity: Option<String>,
+
+    /// Serves /healthz and /readyz there.
+    #[arg(long)]
+    health_address: Option<SocketAddr>,
+
+    /// Serves /metrics there.
+    #[arg(long)]
+    metrics_address: Option<SocketAddr>,
+
+    /// Serves /debug/informers and /debug/queues there, on this machine only.
+    #[arg(long)]
+    debug_address: Option<SocketAddr>,
+
+    /// Controllers start within twice so many seconds, each at a time of its own.
+    #[arg(long, default_value_t = 0)]
+    start_interval: u64,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    match run(Arguments::parse()).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("controller-manager: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(arguments: Arguments) -> Result<(), BoxError> {
+    let stop = stop_on_signal()?;
+    #[expect(clippy::disallowed_methods, reason = "a program has a clock")]
+    let options = Options::new(Timestamp::now).on_report(|what| eprintln!("{what}"));
+    let registry = controller_manager::registry(&options)?;
+    let chosen = registry.select(&arguments.controllers)?;
+    let config = Config::infer().await?;
+    let clients = ClientBuilder::from_config(config, "controller-manager");
+
+    let mut manager = Manager::builder();
+    if arguments.leader_elect {
+        let client = clients.client("leader-election")?;
+        let (namespace, name) = (arguments.leader_elect_namespace, arguments.leader_elect_name);
+        let identity = arguments.identity.unwrap_or_else(identity);
+        let election = LeaderElector::builder(client, namespace, name)
+            .identity(identity)
+            .release_on_cancel(true)
+            .on_new_leader(|leader| eprintln!("{leader} leads"))
+            .on_error(|error| eprintln!("leader election: {error}"));
+        manager = manager.leader_election(election);
+    }
+    if let Some(address) = arguments.health_address {
+        manager = manager.health_address(address);
+    }
+    if let Some(address) = arguments.metrics_address {
+        manager = manager.metrics_address(address);
+    }
+    if let Some(address) = arguments.debug_address {
+        manager = manager.debug_address(address);
+    }
+    let manager = manager.build().await?;
+    eprintln!("controllers: {}", chosen.names().join(", "));
+    let controllers = Controllers::builder(clients, registry, chosen)
+        .managed_by(&manager)
+        .typed_informers(controller_manager::known_kinds)
+        .start_interval(Duration::from_secs(arguments.start_interval))
+        .build();
+    manager.add(controllers)?;
+    let stopping = stop.clone();
+    tokio::spawn(async move {
+        stopping.cancelled().await;
+        eprintln!("stopping");
+    });
+    Ok(manager.run(stop).await?)
+}
+
+fn identity() -> String {
+    let host = std::env::var("HOSTNAME").unwrap_or_else(|_| "controller-manager".to_owned());
+    format!("{host}_{}", std::process::id())
+}
