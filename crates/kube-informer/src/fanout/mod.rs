@@ -10,6 +10,7 @@ mod handler;
 mod listener;
 mod pending;
 mod resync;
+mod running;
 #[cfg(test)]
 mod tests;
 
@@ -104,9 +105,9 @@ impl<K: Resource + Send + Sync + 'static> Fanout<K> {
         let told = Arc::clone(&listener);
         if blocking {
             let runtime = tokio::runtime::Handle::current();
-            self.tasks.spawn_blocking(move || runtime.block_on(listener::run_alone(told, handler)));
+            self.tasks.spawn_blocking(move || runtime.block_on(running::run_alone(told, handler)));
         } else {
-            self.tasks.spawn(listener::run_beside_others(told, handler, self.tasks.clone()));
+            self.tasks.spawn(running::run_beside_others(told, handler, self.tasks.clone()));
         }
         Registration::new(listener)
     }
