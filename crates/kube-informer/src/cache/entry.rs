@@ -258,6 +258,10 @@ impl Entry {
     /// Waits until everything that is wanted has arrived; an error if it cannot, or not in time.
     pub(super) async fn synced(&self, patience: Patience) -> Result<(), CacheError> {
         *self.used.lock() = Instant::now();
+        // Most find everything there.
+        if let Some(answer) = self.informer.look(|status| self.answer(status, &self.extent.borrow())) {
+            return answer;
+        }
         let (mut status, mut extent) = (self.informer.watch_status(), self.extent.subscribe());
         let resource = || self.about.name();
         let settled = async {

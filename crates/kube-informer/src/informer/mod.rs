@@ -352,6 +352,11 @@ impl<K: Resource + Send + Sync + 'static> SharedInformer<K> {
         self.shared.stop.is_cancelled()
     }
 
+    /// Looks at the status, as it is watched.
+    pub(crate) fn look<R>(&self, look: impl FnOnce(&InformerStatus) -> R) -> R {
+        look(&self.shared.status.borrow())
+    }
+
     /// Is cancelled when the informer is told to stop.
     pub(crate) fn ends(&self) -> CancellationToken {
         self.shared.stop.clone()
