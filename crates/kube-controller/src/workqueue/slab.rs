@@ -1,8 +1,11 @@
 //! Entries of keys, under small numbers which are used again.
 
-#[expect(clippy::disallowed_types, reason = "where a key stands does not show, and nobody may choose it")]
-use std::hash::RandomState;
 use std::hash::BuildHasher;
+#[expect(
+    clippy::disallowed_types,
+    reason = "where a key stands does not show, and nobody may choose it"
+)]
+use std::hash::RandomState;
 
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry as Found;
