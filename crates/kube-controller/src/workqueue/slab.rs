@@ -1,11 +1,12 @@
 //! Entries of keys, under small numbers which are used again.
 
-use std::hash::BuildHasher;
-#[expect(
+#![expect(
     clippy::disallowed_types,
+    clippy::disallowed_methods,
     reason = "where a key stands does not show, and nobody may choose it"
 )]
-use std::hash::RandomState;
+
+use std::hash::{BuildHasher, RandomState};
 
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry as Found;

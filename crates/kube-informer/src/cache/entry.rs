@@ -19,7 +19,7 @@ use crate::fanout::Zone;
 use crate::informer::{InformerBuilder, InformerStatus, Phase, ScopeStatus, SharedInformer};
 use crate::object::Raw;
 use crate::random::Random;
-use crate::source::{KubeSource, ListWatch, keep_bytes, resource_name};
+use crate::source::{KubeSource, ListWatch, SourceError, keep_bytes, resource_name};
 use crate::store::IndexFunction;
 
 /// What a kind is.
@@ -293,7 +293,9 @@ impl Entry {
             return Some(Ok(()));
         }
         is_hopeless(status).then(|| {
-            Err(match cause(status) {
+            // What was wrong before it was removed is of no interest any more.
+            let is_it = |cause: &SourceError| status.phase != Phase::Stopped || cause.is_panic();
+            Err(match cause(status).filter(is_it) {
                 Some(cause) => CacheError::CannotSync { resource: resource(), cause },
                 None => CacheError::Removed { resource: resource() },
             })

@@ -58,16 +58,22 @@ pub(super) async fn list<K: Resource + DeserializeOwned>(
     if query.limit == Some(0) || namespace.is_some_and(|namespace| !is_segment(namespace)) {
         return Ok(Vec::new());
     }
+    let path = format!("{}?{}", path(about, namespace), parameters(query));
+    let list: Items<K> = ask(client, about, &path, lens.is_whole()).await?;
+    Ok(list.items.into_iter().map(|object| Object::new(lens.completed(object))).collect())
+}
+
+/// Apart from what waits: a serializer cannot be sent from one thread to another.
+fn parameters(query: &Query) -> String {
     let mut parameters = form_urlencoded::Serializer::new(String::new());
-    if !query.labels.to_string().is_empty() {
-        parameters.append_pair("labelSelector", &query.labels.to_string());
+    let labels = query.labels.to_string();
+    if !labels.is_empty() {
+        parameters.append_pair("labelSelector", &labels);
     }
     if let Some(limit) = query.limit {
         parameters.append_pair("limit", &limit.to_string());
     }
-    let path = format!("{}?{}", path(about, namespace), parameters.finish());
-    let list: Items<K> = ask(client, about, &path, lens.is_whole()).await?;
-    Ok(list.items.into_iter().map(|object| Object::new(lens.completed(object))).collect())
+    parameters.finish()
 }
 
 async fn ask<T: DeserializeOwned>(

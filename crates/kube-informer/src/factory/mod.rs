@@ -3,9 +3,10 @@
 //! | factory | asked by | gives |
 //! |---|---|---|
 //! | [`SharedInformerFactory`] | type: `of::<Pod>()`, or [by name](mod@crate::accessors): `core().v1().pods()` | informers of the type |
+//! | | group, version and resource, if it is built in or was [made known](FactoryBuilder::kind) | [informers](crate::informer::GenericInformer) for those who do not know the type |
 //! | [`DynamicSharedInformerFactory`] | group, version and resource | informers of [`DynamicObject`](kube_core::DynamicObject)s |
 //! | [`MetadataSharedInformerFactory`] | group, version and resource | informers of the metadata alone, of any kind |
-//! | [`ObjectOrMetadataInformerFactory`] | group, version and resource | informers of the type where there is one, of the metadata elsewhere |
+//! | [`ObjectOrMetadataInformerFactory`] | group, version and resource | informers of whole objects where the first factory knows the resource, of the metadata elsewhere |
 //!
 //! The first three are one [`InformerFactory`], asked in different ways; the last is made of two of them.
 

@@ -10,6 +10,7 @@ mod handler;
 mod listener;
 mod pending;
 mod resync;
+mod running;
 #[cfg(test)]
 mod tests;
 
@@ -140,9 +141,9 @@ impl<K: Resource + Send + Sync + 'static> Fanout<K> {
         let listener = self.add(options, there);
         let told = Arc::clone(&listener);
         let run = if blocking {
-            listener::run_alone(told, handler).boxed()
+            running::run_alone(told, handler).boxed()
         } else {
-            listener::run_beside_others(told, handler, self.tasks.clone()).boxed()
+            running::run_beside_others(told, handler, self.tasks.clone()).boxed()
         };
         spawn(&self.tasks, blocking, run);
         Registration::new(listener)

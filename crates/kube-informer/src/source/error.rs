@@ -16,6 +16,9 @@ const MAX_CAUSES: usize = 16;
 /// How much of an error's body is read.
 const MAX_BODY_BYTES: usize = 64 << 10;
 
+/// How it is said that a function that the user gave panicked.
+const PANICKED: &str = "a function of the program panicked, and the informer has stopped";
+
 /// Why a list or a watch was not answered, or broke off.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
@@ -75,7 +78,12 @@ impl SourceError {
 
     /// A function that the user gave panicked.
     pub(crate) fn panicked(message: &str) -> Self {
-        Self::trouble(format!("a function of the program panicked, and the informer has stopped: {message}"))
+        Self::trouble(format!("{PANICKED}: {message}"))
+    }
+
+    /// It is what a function that the user gave has done.
+    pub(crate) fn is_panic(&self) -> bool {
+        self.code == 0 && self.message.starts_with(PANICKED)
     }
 
     /// A namespace was named for a type that has none.

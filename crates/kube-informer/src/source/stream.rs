@@ -333,10 +333,12 @@ impl<K: Send + 'static> Cut<WatchPart<K>> for Frames {
 mod tests {
     use futures::StreamExt;
     use futures::stream::BoxStream;
-    use k8s_openapi::api::core::v1::ConfigMap;
+    use k8s_openapi::api::core::v1::{ConfigMap, Pod};
     use kube_core::DynamicObject;
+    use kube_wire::{ProtoEnvelope, ProtoMessage, encode_event_proto, encode_object_proto};
 
     use super::*;
+    use crate::object::Residency;
 
     async fn last_of<P>(mut parts: BoxStream<'static, Result<P, SourceError>>) -> Result<P, SourceError> {
         let mut last = None;
@@ -373,5 +375,56 @@ mod tests {
         assert!(matches!(part, Ok(WatchPart::Undecodable { .. })), "{part:?}");
         let part = last_of(watch_stream::<DynamicObject>(body(), reading, &want(), false)).await;
         assert!(matches!(part, Ok(WatchPart::Undecodable { .. })), "whatever the type takes: {part:?}");
+    }
+
+    /// What a watch makes of frames of pods in protobuf.
+    async fn watched(frames: Vec<u8>, residency: Residency) -> Vec<WatchPart<Pod>> {
+        let reading = Reading {
+            encoding: Encoding::best_for("", "v1", "Pod"),
+            limits: Limits::default(),
+            options: DecodeOptions::default(),
+            metadata_only: false,
+            types: None,
+        };
+        let want = Arc::new(Want::new().residency(residency));
+        let parts = watch_stream::<Pod>(Body::from(frames), reading, &want, false);
+        let parts: Vec<_> = parts.map(Result::unwrap).collect().await;
+        parts.into_iter().filter(|part| !matches!(part, WatchPart::Bytes(_))).collect()
+    }
+
+    fn frame(object: &[u8]) -> Vec<u8> {
+        encode_event_proto("MODIFIED", &ProtoEnvelope { api_version: "v1", kind: "Pod", object })
+    }
+
+    #[tokio::test]
+    async fn a_pod_that_rests_as_bytes_is_known_to_be_right_and_decoded_when_somebody_looks() {
+        let kind = ProtoMessage::of("", "v1", "Pod").unwrap();
+        let metadata = serde_json::json!({"name": "x", "namespace": "a", "uid": "u", "resourceVersion": "7",
+            "labels": {"app": "web", "tier": "front"}});
+        let pod = serde_json::json!({"metadata": metadata, "spec": {"nodeName": "n", "containers": []}});
+        let right = encode_object_proto(&pod, kind).unwrap();
+        // The name of the node is not text any more.
+        let at = right.windows(3).rposition(|window| window == b"\x52\x01n").unwrap();
+        let mut wrong = right.clone();
+        wrong[at + 2] = 0xff;
+        for residency in [Residency::Packed, Residency::default(), Residency::Decoded] {
+            let parts = watched([frame(&right), frame(&wrong)].concat(), residency).await;
+            let [WatchPart::Event(Event::Modified(object)), WatchPart::Undecodable { event, error }] =
+                &parts[..]
+            else {
+                panic!("{parts:?}")
+            };
+            assert_eq!(object.is_decoded(), residency == Residency::Decoded, "{residency:?}");
+            assert_eq!((object.key(), object.uid(), object.resource_version()), ("a/x", "u", "7"));
+            assert_eq!(object.labels().iter().collect::<Vec<_>>(), [("app", "web"), ("tier", "front")]);
+            let copy = object.clone();
+            assert_eq!(copy.spec.as_ref().unwrap().node_name.as_deref(), Some("n"));
+            assert!(
+                object.is_decoded() && std::ptr::eq(&**object, &*copy),
+                "decoded once for all who hear of it"
+            );
+            assert_eq!((event.as_str(), error.key.as_ref().unwrap().name.as_str()), ("MODIFIED", "x"));
+            assert!(error.why.contains("UTF-8"), "{error}");
+        }
     }
 }

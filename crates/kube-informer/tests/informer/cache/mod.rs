@@ -13,6 +13,7 @@ mod resync;
 use std::collections::BTreeSet;
 
 use k8s_openapi::api::core::v1::ConfigMap;
+use kube_core::params::{DeleteParams, Patch, PatchParams};
 use kube_core::{ApiResource, DynamicObject, GroupVersionKind, Resource};
 use kube_informer::Object;
 use kube_informer::cache::{Cache, CacheError, CacheOptions, Query};
@@ -70,6 +71,42 @@ where
 
 async fn of_config_maps(cache: &Cache) -> BTreeSet<String> {
     all::<ConfigMap>(cache).await.unwrap()
+}
+
+/// What a program may do on a task of its own.
+#[tokio::test(start_paused = true)]
+async fn everything_that_waits_can_be_sent_to_another_thread() {
+    fn is_send(_: impl Send) {}
+    let server = server().await;
+    let cache = cache(&server, CacheOptions::new());
+    let (kind, query) = (dynamic(&cache), Query::new());
+    is_send(cache.find("cm"));
+    is_send(cache.get::<ConfigMap>("shop", "a"));
+    is_send(cache.list::<ConfigMap>(&query));
+    is_send(cache.synced());
+    is_send(kind.get("shop", "a"));
+    is_send(kind.list(&query));
+    is_send(kind.informer());
+    is_send(kind.informer_now());
+    is_send(kind.add_index("name", |object: &DynamicObject| object.metadata.name.clone()));
+    is_send(kind.remove());
+    let writer = cache.client().kind::<ConfigMap>();
+    let (object, params, patch) =
+        (ConfigMap::default(), PatchParams::default(), Patch::Merge(serde_json::json!({})));
+    is_send(writer.get("shop", "a"));
+    is_send(writer.list(&query));
+    is_send(writer.create(&object));
+    is_send(writer.replace(&object));
+    is_send(writer.replace_status(&object));
+    is_send(writer.patch("shop", "a", &params, &patch));
+    is_send(writer.patch_status("shop", "a", &params, &patch));
+    is_send(writer.delete("shop", "a", &DeleteParams::default()));
+    is_send(cache.shutdown());
+    let factory = kube_informer::SharedInformerFactory::new(server.in_process_client());
+    is_send(factory.wait_for_cache_sync());
+    is_send(factory.shutdown_of::<ConfigMap>());
+    is_send(factory.shutdown());
+    is_send(kube_informer::discovery::Resources::fetch(&server.in_process_client()));
 }
 
 fn dynamic(cache: &Cache) -> kube_informer::cache::Kind<DynamicObject> {

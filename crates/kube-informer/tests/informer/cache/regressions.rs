@@ -401,15 +401,18 @@ async fn who_waits_for_a_kind_that_is_removed_is_told_so() {
     let server = server().await;
     three(&server);
     let cache = cache(&server, CacheOptions::new());
-    server.inject(Fault::no_reply().resource("configmaps"));
-    let reader = cache.clone();
-    let read = tokio::spawn(async move { reader.get::<ConfigMap>("shop", "a").await });
-    tokio::time::sleep(Duration::from_secs(1)).await;
-    server.clear_faults();
-    cache.kind::<ConfigMap>().remove().await;
-    let read = read.await.unwrap();
-    assert_eq!(read.unwrap_err(), CacheError::Removed { resource: "configmaps".to_owned() });
-    assert!(cache.get::<ConfigMap>("shop", "a").await.is_ok(), "and asks again");
+    for fault in [Fault::no_reply(), Fault::reply(503)] {
+        server.inject(fault.resource("configmaps"));
+        let reader = cache.clone();
+        let read = tokio::spawn(async move { reader.get::<ConfigMap>("shop", "a").await });
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        server.clear_faults();
+        cache.kind::<ConfigMap>().remove().await;
+        let read = read.await.unwrap();
+        assert_eq!(read.unwrap_err(), CacheError::Removed { resource: "configmaps".to_owned() });
+        assert!(cache.get::<ConfigMap>("shop", "a").await.is_ok(), "and asks again");
+        cache.kind::<ConfigMap>().remove().await;
+    }
 }
 
 #[tokio::test(start_paused = true)]
