@@ -6,11 +6,12 @@ use std::time::Duration;
 use futures::StreamExt;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod};
-use kube_core::{GroupVersionResource, PartialObjectMeta, Resource, Selector};
+use kube_core::{DynamicObject, GroupVersionResource, PartialObjectMeta, Resource, Selector};
 use kube_informer::accessors::{Accessor, BuiltIn, Kinds, Visit, groups};
 use kube_informer::discovery::Resources;
 use kube_informer::factory::FactoryError;
 use kube_informer::fanout::{AnyEvent, ListenerOptions};
+use kube_informer::informer::GenericInformer;
 use kube_informer::{
     MetadataSharedInformerFactory, ObjectOrMetadataInformerFactory, SharedInformer, SharedInformerFactory,
 };
@@ -107,6 +108,51 @@ async fn every_built_in_resource_of_a_server_that_can_be_followed_has_an_accesso
         .map(|(.., kind)| kind.as_str())
         .collect();
     assert_eq!((found, unwatched), (all.len() - 1, vec!["ComponentStatus"]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_built_in_resource_can_be_followed_though_nobody_names_its_type() {
+    let server = server().await;
+    let mut all = names::<BuiltIn>();
+    // A server can list these, and cannot watch them.
+    all.retain(|(.., kind)| kind != "ComponentStatus");
+    assert!(all.len() > 80, "{}", all.len());
+    let api_version = |group: &str, version: &str| match group {
+        "" => version.to_owned(),
+        group => format!("{group}/{version}"),
+    };
+    let mut seeded = 0;
+    for (group, version, _, kind) in &all {
+        let api_version = api_version(group, version);
+        let object = format!("{{apiVersion: {api_version}, kind: {kind}, metadata: {{name: x}}}}");
+        seeded += usize::from(server.seed(&object).is_ok());
+    }
+    assert!(seeded > 40, "{seeded} kinds have an object");
+    let factory = SharedInformerFactory::new(server.in_process_client());
+    let informers: Vec<GenericInformer> = all
+        .iter()
+        .map(|(group, version, plural, _)| factory.for_resource(&gvr(group, version, plural)).unwrap())
+        .collect();
+    factory.start();
+    let report = factory.wait_for_cache_sync().await.unwrap();
+    assert_eq!(report.len(), all.len());
+    let (mut read, mut found) = (0, 0);
+    for ((group, version, plural, kind), informer) in all.iter().zip(&informers) {
+        assert_eq!(factory.for_resource(&gvr(group, version, plural)).unwrap().name(), informer.name());
+        for object in informer.lister().list(&Selector::default()) {
+            let untyped = object.downcast::<DynamicObject>().unwrap();
+            let types = untyped.types.as_ref().unwrap();
+            assert_eq!((&types.kind, &types.api_version), (kind, &api_version(group, version)));
+            assert_eq!(object.metadata().name, untyped.metadata.name);
+            read += 1;
+        }
+        found += usize::from(!informer.lister().list(&Selector::default()).is_empty());
+    }
+    assert!(read >= seeded && found >= seeded, "{read} objects of {found} kinds");
+    let unknown = factory.for_resource(&gvr("example.com", "v1", "widgets")).unwrap_err();
+    assert!(matches!(unknown, FactoryError::UnknownResource { .. }), "{unknown}");
+    factory.shutdown().await;
+    assert!(informers.iter().all(GenericInformer::is_stopped));
 }
 
 #[test]

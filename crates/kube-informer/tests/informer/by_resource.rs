@@ -7,8 +7,7 @@ use std::time::Duration;
 use futures::StreamExt;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod};
-use kube_core::{DynamicObject, GroupVersionResource, PartialObjectMeta, Resource, Selector};
-use kube_informer::accessors::{BuiltIn, Kinds, Visit};
+use kube_core::{GroupVersionResource, PartialObjectMeta, Resource, Selector};
 use kube_informer::factory::FactoryError;
 use kube_informer::fanout::{AnyEvent, Event, ListenerOptions};
 use kube_informer::informer::GenericInformer;
@@ -16,7 +15,6 @@ use kube_informer::object::{AnyObject, Residency};
 use kube_informer::{SharedInformer, SharedInformerFactory};
 use kube_testserver::{Fault, TestServer, Verb};
 use parking_lot::Mutex;
-use serde::de::DeserializeOwned;
 
 use crate::support::Strict;
 use crate::{PATIENCE, churn, delete, on_server, server, write};
@@ -59,58 +57,6 @@ async fn until(what: &str, is_so: impl Fn() -> bool) {
         }
     };
     tokio::time::timeout(PATIENCE, wait).await.unwrap_or_else(|_| panic!("never: {what}"));
-}
-
-/// With the version of its API, and its kind.
-struct All(Vec<(GroupVersionResource, String, String)>);
-
-impl Visit for All {
-    fn visit<K>(&mut self)
-    where
-        K: Resource<DynamicType = ()> + DeserializeOwned + Send + Sync + 'static,
-    {
-        let resource = gvr(&K::group(&()), &K::version(&()), &K::plural(&()));
-        self.0.push((resource, K::api_version(&()).into_owned(), K::kind(&()).into_owned()));
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn every_built_in_resource_can_be_followed_though_nobody_names_its_type() {
-    let server = server().await;
-    let mut all = All(Vec::new());
-    BuiltIn::each(&mut all);
-    // A server can list these, and cannot watch them.
-    all.0.retain(|(.., kind)| kind != "ComponentStatus");
-    assert!(all.0.len() > 80, "{}", all.0.len());
-    let mut seeded = 0;
-    for (_, api_version, kind) in &all.0 {
-        let object = format!("{{apiVersion: {api_version}, kind: {kind}, metadata: {{name: x}}}}");
-        seeded += usize::from(server.seed(&object).is_ok());
-    }
-    assert!(seeded > 40, "{seeded} kinds have an object");
-    let factory = factory(&server);
-    let informers: Vec<GenericInformer> =
-        all.0.iter().map(|(resource, ..)| factory.for_resource(resource).unwrap()).collect();
-    factory.start();
-    let report = factory.wait_for_cache_sync().await.unwrap();
-    assert_eq!(report.len(), all.0.len());
-    let (mut read, mut found) = (0, 0);
-    for ((resource, api_version, kind), informer) in all.0.iter().zip(&informers) {
-        assert_eq!(factory.for_resource(resource).unwrap().name(), informer.name());
-        for object in informer.lister().list(&Selector::default()) {
-            let untyped = object.downcast::<DynamicObject>().unwrap();
-            let types = untyped.types.as_ref().unwrap();
-            assert_eq!((&types.kind, &types.api_version), (kind, api_version));
-            assert_eq!(object.metadata().name, untyped.metadata.name);
-            read += 1;
-        }
-        found += usize::from(!informer.lister().list(&Selector::default()).is_empty());
-    }
-    assert!(read >= seeded && found >= seeded, "{read} objects of {found} kinds");
-    let unknown = factory.for_resource(&gvr("example.com", "v1", "widgets")).unwrap_err();
-    assert!(matches!(unknown, FactoryError::UnknownResource { .. }), "{unknown}");
-    factory.shutdown().await;
-    assert!(informers.iter().all(GenericInformer::is_stopped));
 }
 
 #[tokio::test(start_paused = true)]
