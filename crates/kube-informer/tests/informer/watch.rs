@@ -136,8 +136,8 @@ async fn a_quiet_watch_outlives_the_history_by_its_bookmarks() {
     write(&server, "a", 1);
     let source = KubeSource::<ConfigMap>::all(server.in_process_client(), &()).fields("metadata.name=a");
     let mut watch = RetryWatch::new(source, server.resource_version().to_string()).unwrap();
-    // It is open when others change, and hears of it by bookmarks alone.
-    assert!(tokio::time::timeout(Duration::from_secs(1), watch.next()).await.is_err());
+    assert!(tokio::time::timeout(Duration::from_secs(1), watch.next()).await.is_err(), "it is open");
+    // Others change, and this watch hears of it by bookmarks alone.
     write_many(&server, 1, 20);
     assert!(tokio::time::timeout(Duration::from_secs(30), watch.next()).await.is_err());
     assert_eq!(watch.resource_version(), server.resource_version().to_string());

@@ -83,7 +83,8 @@ impl Graph {
         }
         let orphans = has.iter().any(|owner| !self.nodes.contains_key(owner));
         let owner_waits = has.iter().any(|owner| self.waits(owner));
-        if (before.is_none() && orphans) || had != has || owner_waits {
+        let other_owners = before.is_some() && had != has;
+        if (before.is_none() && orphans) || other_owners || owner_waits {
             todo.insert(Todo::Delete(uid.clone()));
         }
         let waited = before.as_ref().is_some_and(|before| before.waits_for_dependents);
