@@ -81,7 +81,14 @@ impl Graph {
         for owner in has.intersection(&had).filter(|owner| self.waits(owner)) {
             todo.insert(Todo::Delete(owner.clone()));
         }
-        let orphans = has.iter().any(|owner| !self.nodes.contains_key(owner));
+        let is_there = |owner: &OwnerReference| {
+            // One of another namespace, or with another name, is not the one that is meant.
+            self.nodes.get(&owner.uid).map(|node| &node.identity).is_some_and(|there| {
+                let reachable = there.namespace.is_empty() || there.namespace == node.identity.namespace;
+                reachable && there.name == owner.name && there.kind == owner.kind
+            })
+        };
+        let orphans = !node.owners.iter().all(is_there);
         let owner_waits = has.iter().any(|owner| self.waits(owner));
         let other_owners = before.is_some() && had != has;
         if (before.is_none() && orphans) || other_owners || owner_waits {
