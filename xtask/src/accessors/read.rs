@@ -128,7 +128,8 @@ fn kind(file: &Path, text: &str) -> Result<Option<Kind>, Failed> {
         let found = resource.split_once(&format!("const {constant}: &'static str = \""));
         found.and_then(|(_, rest)| rest.split('"').next()).ok_or_else(|| unclear(constant))
     };
-    let namespaced = match resource.split_once("type Scope = crate::").map(|(_, rest)| rest.split(';').next()) {
+    let namespaced = match resource.split_once("type Scope = crate::").map(|(_, rest)| rest.split(';').next())
+    {
         Some(Some("NamespaceResourceScope")) => true,
         Some(Some("ClusterResourceScope")) => false,
         _ => return Err(unclear("the scope")),

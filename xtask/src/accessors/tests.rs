@@ -84,8 +84,9 @@ fn file_of(folder: &Path, module: &str, kind: &str) -> PathBuf {
 
 /// The lines `[gates] name: something,` that are there in a version.
 fn entries(file: &Path, minor: u32) -> Vec<(String, String)> {
-    let split =
-        |entry: String| entry.split_once(": ").map(|(name, rest)| (name.to_owned(), rest.to_owned())).unwrap();
+    let split = |entry: String| {
+        entry.split_once(": ").map(|(name, rest)| (name.to_owned(), rest.to_owned())).unwrap()
+    };
     lines(file, minor).into_iter().map(split).collect()
 }
 
@@ -212,8 +213,8 @@ use crate::accessors::Accessor;
 impl V1 {
     /// [`Lamp`] objects: `factory.toys().v1().lamps()`.
     ///
-    /// - `.informer()?` follows `lamps` of `toys.k8s.io/v1`, once for all who ask this factory: it takes
-    ///   handlers and indexes, and gives streams and the store.
+    /// - `.informer()?` follows `lamps`, once for all who ask this factory:
+    ///   it takes handlers and indexes, and gives streams and the store.
     /// - `.lister()?` reads what the informer has, without asking the server: `lister.get(\"name\")?`,
     ///   `lister.list(&selector)`.
     pub fn lamps(&self) -> Accessor<Lamp> {

@@ -20,7 +20,10 @@ pub(super) fn files(kinds: &Kinds) -> BTreeMap<PathBuf, String> {
         for (version, all) in versions {
             let folder = Path::new(group).join(version);
             for kind in all {
-                files.insert(folder.join(format!("{}.rs", kind.snake)), kind_file(group, kind, &kinds.supported));
+                files.insert(
+                    folder.join(format!("{}.rs", kind.snake)),
+                    kind_file(group, kind, &kinds.supported),
+                );
             }
             files.insert(folder.join("mod.rs"), version_file(version, all));
         }
@@ -96,8 +99,8 @@ use crate::accessors::Accessor;
 impl {version} {{
     /// [`{name}`] objects: `{call}`{there}.
     ///
-    /// - `.informer()?` follows `{plural}` of `{api_version}`, once for all who ask this factory: it takes
-    ///   handlers and indexes, and gives streams and the store.
+    /// - `.informer()?` follows `{plural}`, once for all who ask this factory:
+    ///   it takes handlers and indexes, and gives streams and the store.
     /// - `.lister()?` reads what the informer has, without asking the server: `lister{get}?`,
     ///   `lister.list(&selector)`.
     pub fn {accessor}(&self) -> Accessor<{name}> {{

@@ -33,9 +33,7 @@ async fn pod(cluster: &Cluster, metadata: Value, node: Option<&str>, status: Val
     let name = metadata["name"].as_str().unwrap().to_owned();
     let containers = json!([{"name": "main", "image": "v1"}]);
     let spec = json!({"nodeName": node, "containers": containers, "terminationGracePeriodSeconds": 600});
-    cluster
-        .create(json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}))
-        .await;
+    cluster.create(json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})).await;
     cluster.patch_status("Pod", &name, status).await;
 }
 
@@ -104,9 +102,7 @@ async fn play(cluster: Cluster) -> States {
     let held = |name: &str| json!({"name": name, "finalizers": [FINALIZER]});
     cluster.create(node("here", None)).await;
     cluster.create(node("broken", Some("node.kubernetes.io/out-of-service"))).await;
-    cluster
-        .patch_status("Node", "here", json!({"conditions": [{"type": "Ready", "status": "True"}]}))
-        .await;
+    cluster.patch_status("Node", "here", json!({"conditions": [{"type": "Ready", "status": "True"}]})).await;
     pod(cluster, named("fine"), Some("here"), running()).await;
     pod(cluster, held("lost"), Some("away"), running()).await;
     pod(cluster, named("gone"), Some("away"), running()).await;

@@ -40,7 +40,8 @@ async fn apply(client: &Client, path: &str, manifest: &str) {
 async fn install(client: &Client) {
     let definition = include_str!("../../../../examples/sample-controller/deploy/crd.yaml");
     let name = "foos.samplecontroller.k8s.io";
-    apply(client, &format!("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}"), definition).await;
+    apply(client, &format!("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}"), definition)
+        .await;
     let manifests = include_str!("../../../../examples/sample-controller/deploy/controller.yaml");
     let role = manifests.split("---\n").find(|one| one.contains("kind: ClusterRole\n")).unwrap();
     let rbac = "/apis/rbac.authorization.k8s.io/v1";
@@ -172,7 +173,8 @@ async fn sample_controller_does_on_a_real_server_what_it_promises() {
     until_known(&cluster).await;
     cluster.create(foo("web", "web-deployment", 3)).await;
     until(&cluster, "Foo", "web", has("/status/availableReplicas", &json!(3))).await;
-    let (deployment, web) = (get(&cluster, "Deployment", "web-deployment").await, get(&cluster, "Foo", "web").await);
+    let (deployment, web) =
+        (get(&cluster, "Deployment", "web-deployment").await, get(&cluster, "Foo", "web").await);
     let (deployment, web) = (deployment.unwrap(), web.unwrap());
     assert_eq!(deployment["spec"]["replicas"], 3);
     let owner = &deployment["metadata"]["ownerReferences"][0];
@@ -192,7 +194,10 @@ async fn sample_controller_does_on_a_real_server_what_it_promises() {
     cluster.create(foo("rival", "taken", 3)).await;
     let note = "Resource \"taken\" already exists and is not managed by Foo";
     assert_eq!(process.fails("default/rival", note).await, ErrorKind::Retry);
-    assert_eq!(event(&cluster.client, "rival", "ErrResourceExists").await, ("Warning".to_owned(), note.to_owned()));
+    assert_eq!(
+        event(&cluster.client, "rival", "ErrResourceExists").await,
+        ("Warning".to_owned(), note.to_owned())
+    );
     let taken = get(&cluster, "Deployment", "taken").await.unwrap();
     assert_eq!((&taken["metadata"]["generation"], &taken["spec"]["replicas"]), (&json!(1), &json!(1)));
     assert!(taken["metadata"]["ownerReferences"].is_null(), "{taken:#}");
@@ -209,7 +214,10 @@ async fn sample_controller_does_on_a_real_server_what_it_promises() {
     }
     cluster.create(foo("nameless", "", 3)).await;
     let why = "spec.deploymentName is empty; say what the Deployment shall be called";
-    assert_eq!(event(&cluster.client, "nameless", "ErrInvalidFoo").await, ("Warning".to_owned(), why.to_owned()));
+    assert_eq!(
+        event(&cluster.client, "nameless", "ErrInvalidFoo").await,
+        ("Warning".to_owned(), why.to_owned())
+    );
     assert!(process.handle.status().terminal_errors >= 1);
     cluster.create(foo("odd", "Not A Name", 3)).await;
     process.fails("default/odd", "metadata.name: Invalid value: \"Not A Name\"").await;

@@ -192,5 +192,6 @@ async fn our_controllers_make_of_the_same_inputs_what_the_real_ones_make() {
     if skip() {
         return;
     }
-    beside_the_real_ones(CONTROLLERS, None, async |server| play(Cluster::with_kubelet(server).await).await).await;
+    beside_the_real_ones(CONTROLLERS, None, async |server| play(Cluster::with_kubelet(server).await).await)
+        .await;
 }
