@@ -30,9 +30,12 @@ const ACT: Duration = Duration::from_millis(5);
 /// A lease of 4 seconds.
 const LEASE: Duration = Duration::from_secs(4);
 
-/// Who acted in which term, one after the other, and when.
+/// What was done, one after the other.
 #[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<(&'static str, u32, Instant)>>>);
+struct Log(Arc<Mutex<Vec<Act>>>);
+
+/// Who acted, in which of their terms, and when.
+type Act = (&'static str, u32, Instant);
 
 impl Log {
     fn act(&self, who: &'static str, term: u32) {
@@ -183,11 +186,14 @@ async fn of_three_candidates_one_acts_at_a_time_whatever_happens_to_the_leader(w
         let terms = log.terms();
         let (old, new) = (&terms[terms.len() - 2], &terms[terms.len() - 1]);
         assert_eq!((old.0, new.0), (NAMES[leader], NAMES[next]), "{terms:?}");
-        println!(
-            "{which:?}, {day:?}: the old one acts for {:.1?}, another acts after {:.1?}",
-            old.3.saturating_duration_since(happened),
-            new.2 - happened
-        );
+        #[allow(clippy::print_stdout, reason = "figures for docs/robustness.md")]
+        {
+            println!(
+                "{which:?}, {day:?}: the old one acts for {:.1?}, another acts after {:.1?}",
+                old.3.saturating_duration_since(happened),
+                new.2 - happened
+            );
+        }
         // It comes back, and must find that it leads no more.
         tokio::time::sleep(LEASE / 4).await;
         log.assert_never_two();
@@ -214,8 +220,8 @@ async fn acting(log: &Log, but: Option<usize>) -> usize {
         loop {
             let last = log.terms().last().map(|term| term.0);
             let at = NAMES.iter().position(|name| Some(*name) == last);
-            if at.is_some() && at != but {
-                return at.unwrap();
+            if let Some(at) = at.filter(|at| Some(*at) != but) {
+                return at;
             }
             tokio::time::sleep(ACT).await;
         }

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use http::Request;
-use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::api::events::v1::Event;
 use kube_client::Client;
 use kube_client::api::{Api, DynamicObject, ListParams, PostParams, PropagationPolicy};
@@ -133,11 +132,11 @@ fn has(pointer: &str, value: &Value) -> impl Fn(Option<&Value>) -> bool {
 }
 
 /// Waits until there is an event of this reason about a Foo, and returns its type and note.
-async fn event(client: &Client, foo: &str, reason: &str) -> (String, String) {
+async fn event(client: &Client, about: &str, reason: &str) -> (String, String) {
     let events: Api<Event> = Api::default_namespaced(client.clone());
     let is_it = |event: &Event| {
-        let about = event.regarding.clone().unwrap_or_else(ObjectReference::default);
-        about.name.as_deref() == Some(foo) && event.reason.as_deref() == Some(reason)
+        let name = event.regarding.as_ref().and_then(|regarding| regarding.name.as_deref());
+        name == Some(about) && event.reason.as_deref() == Some(reason)
     };
     let found = async {
         loop {
@@ -148,7 +147,7 @@ async fn event(client: &Client, foo: &str, reason: &str) -> (String, String) {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     };
-    tokio::time::timeout(PATIENCE, found).await.unwrap_or_else(|_| panic!("no event {reason} about {foo}"))
+    tokio::time::timeout(PATIENCE, found).await.unwrap_or_else(|_| panic!("no event {reason} about {about}"))
 }
 
 /// A Foo is refused by the server itself.
