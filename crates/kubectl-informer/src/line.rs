@@ -144,6 +144,11 @@ fn summary(what: &What, object: &Value) -> String {
             let message: String = message.unwrap_or("").chars().take(2 * MAX_VALUE).collect();
             format!("{} {}: {}", text("/involvedObject/name"), text("/reason"), harmless(&message))
         }
+        "Foo" => format!(
+            "{} of {} available",
+            number("/status/availableReplicas"),
+            counted(u64::try_from(number("/spec/replicas")).unwrap_or(0), "replica")
+        ),
         "Service" => format!("{} {}", text("/spec/type"), text("/spec/clusterIP")),
         _ => text("/status/phase"),
     }
