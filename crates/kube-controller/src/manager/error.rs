@@ -110,5 +110,6 @@ fn in_words(loss: &Loss) -> String {
     match loss {
         Loss::NotRenewed => "the lease could not be renewed in time".to_owned(),
         Loss::TakenBy(other) => format!("{other:?} has the lease"),
+        Loss::EndOfTerm(other) => format!("{other:?} shall have the lease next"),
     }
 }
