@@ -1,19 +1,22 @@
 //! Somebody whom a coordinator may choose.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
 use futures::stream;
-use k8s_openapi::api::coordination::v1beta1::{LeaseCandidate as Written, LeaseCandidateSpec};
+use k8s_openapi::api::coordination::v1beta1::LeaseCandidateSpec;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
 use k8s_openapi::jiff::Timestamp;
 use kube_client::Client;
 use kube_client::api::{Api, PostParams};
+use kube_core::{NamespaceResourceScope, Resource};
 use kube_informer::SharedInformer;
 use kube_informer::fanout::Event;
 use kube_informer::object::ObjectName;
 use kube_informer::source::KubeSource;
 use kube_informer::store::Store;
+use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
 use super::ConfigError;
@@ -158,13 +161,13 @@ impl LeaseCandidateBuilder {
                     namespace: Some(self.namespace),
                     ..ObjectMeta::default()
                 },
-                spec: Some(LeaseCandidateSpec {
+                spec: LeaseCandidateSpec {
                     lease_name: self.lease,
                     binary_version: self.binary_version,
                     emulation_version: Some(emulated),
                     strategy: self.strategy,
                     ..LeaseCandidateSpec::default()
-                }),
+                },
             },
         };
         let mut controller = Controller::builder("leasecandidate")
@@ -189,10 +192,46 @@ fn is_news(event: &Event<Written>) -> bool {
 
 /// The coordinator has asked since the candidate last said that it is there.
 fn is_asked(candidate: &Written) -> bool {
-    let Some(LeaseCandidateSpec { ping_time: Some(asked), renew_time, .. }) = &candidate.spec else {
-        return false;
-    };
+    let LeaseCandidateSpec { ping_time, renew_time, .. } = &candidate.spec;
+    let Some(asked) = ping_time else { return false };
     renew_time.as_ref().is_none_or(|answered| answered.0 < asked.0)
+}
+
+/// The object. Versions of k8s-openapi differ in whether its spec may be absent.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default)]
+struct Written {
+    metadata: ObjectMeta,
+    spec: LeaseCandidateSpec,
+}
+
+impl Resource for Written {
+    type DynamicType = ();
+    type Scope = NamespaceResourceScope;
+
+    fn kind((): &()) -> Cow<'_, str> {
+        "LeaseCandidate".into()
+    }
+
+    fn group((): &()) -> Cow<'_, str> {
+        "coordination.k8s.io".into()
+    }
+
+    fn version((): &()) -> Cow<'_, str> {
+        "v1beta1".into()
+    }
+
+    fn plural((): &()) -> Cow<'_, str> {
+        "leasecandidates".into()
+    }
+
+    fn meta(&self) -> &ObjectMeta {
+        &self.metadata
+    }
+
+    fn meta_mut(&mut self) -> &mut ObjectMeta {
+        &mut self.metadata
+    }
 }
 
 /// Keeps the object.
@@ -219,7 +258,7 @@ impl Reconciler<ObjectName> for Keeper {
 impl Keeper {
     fn renewed(&self, candidate: &Written) -> Written {
         let mut candidate = candidate.clone();
-        let spec = candidate.spec.get_or_insert_default();
+        let spec = &mut candidate.spec;
         let asked = spec.ping_time.as_ref().map(|asked| asked.0);
         // A coordinator whose clock is ahead has its answer too, and does not ask for ever.
         spec.renew_time = Some(MicroTime(asked.unwrap_or(Timestamp::MIN).max(self.clock.now())));

@@ -145,7 +145,7 @@ impl ManagerBuilder {
         readyz.add("ping", || Ok(()));
         let informers = self.informer_metrics.clone();
         readyz.add("informer-sync", move || informers_have_synced(&informers));
-        let elector = match self.election {
+        let elector = match self.election.take() {
             Some(election) => Some(election.metrics(&self.metrics).build()?),
             None => None,
         };
