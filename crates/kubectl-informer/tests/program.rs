@@ -273,8 +273,8 @@ fn every_line_of_json_is_one_event() {
     assert_eq!(find("ADDED", "default")["initial"], true);
     assert_eq!(find("ADDED", "shop")["initial"], false);
     assert_eq!(find("ADDED", "default")["object"]["kind"], "Namespace");
-    let changed = find("MODIFIED", "web")["changed"].as_array().unwrap();
-    assert_eq!(changed[0], serde_json::json!({"path": "status", "old": {}, "new": {"replicas": 1}}));
+    let revision = "metadata.annotations[deployment.kubernetes.io/revision]";
+    assert_eq!(find("MODIFIED", "web")["changed"], serde_json::json!([{"path": revision, "new": "1"}]));
 }
 
 #[cfg(unix)]

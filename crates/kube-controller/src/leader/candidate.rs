@@ -168,6 +168,7 @@ impl LeaseCandidateBuilder {
                     strategy: self.strategy,
                     ..LeaseCandidateSpec::default()
                 },
+                ..Written::default()
             },
         };
         let mut controller = Controller::builder("leasecandidate")
@@ -198,11 +199,24 @@ fn is_asked(candidate: &Written) -> bool {
 }
 
 /// The object. Versions of k8s-openapi differ in whether its spec may be absent.
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", default)]
 struct Written {
+    api_version: String,
+    kind: String,
     metadata: ObjectMeta,
     spec: LeaseCandidateSpec,
+}
+
+impl Default for Written {
+    fn default() -> Self {
+        Self {
+            api_version: Self::api_version(&()).into_owned(),
+            kind: Self::kind(&()).into_owned(),
+            metadata: ObjectMeta::default(),
+            spec: LeaseCandidateSpec::default(),
+        }
+    }
 }
 
 impl Resource for Written {

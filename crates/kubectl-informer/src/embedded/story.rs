@@ -6,7 +6,7 @@ use std::time::Duration;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{Event, Namespace, Pod};
 use kube_client::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
-use kube_client::core::NamespaceResourceScope;
+use kube_client::core::{ApiResource, DynamicObject, NamespaceResourceScope};
 use kube_client::{Client, Error, Resource};
 use sample_controller::foo::Foo;
 use serde::de::DeserializeOwned;
@@ -30,6 +30,9 @@ const NEXT_IMAGE: &str = "nginx:1.29";
 
 /// How long a step may take. Somebody with kubectl may be in its way: then the next one comes all the same.
 const PATIENCE: Duration = Duration::from_secs(20);
+
+/// How long nothing happens at first: so long people look at what is there.
+const OPENING: Duration = Duration::from_millis(300);
 
 /// How long to wait at least when something was refused.
 const AFTER_REFUSAL: Duration = Duration::from_secs(1);
@@ -79,6 +82,7 @@ impl Story {
     /// Tells the story of one Foo after the other, until the server cannot be asked any more. Each step is said before it
     /// is done.
     pub(super) async fn tell(&mut self, say: impl AsyncFn(String)) -> Error {
+        sleep(OPENING).await;
         for name in NAMES.into_iter().cycle() {
             (self.name, self.image) = (name, FIRST_IMAGE);
             if let Err(error) = self.tell_of_one(&say).await {
@@ -164,9 +168,11 @@ impl Story {
         match step {
             Step::Create { replicas } => {
                 self.found().await?;
-                let spec = json!({"deploymentName": name, "replicas": replicas});
-                let foo = object(json!({"metadata": {"name": name}, "spec": spec}))?;
-                foos.create(&PostParams::default(), &foo).await?;
+                let foo = ApiResource::erase::<Foo>(&());
+                let mut wanted = DynamicObject::new(name, &foo);
+                wanted.data = json!({"spec": {"deploymentName": name, "replicas": replicas}});
+                let foos: Api<DynamicObject> = Api::namespaced_with(self.client.clone(), NAMESPACE, &foo);
+                foos.create(&PostParams::default(), &wanted).await?;
             }
             Step::Scale { replicas, .. } => {
                 let patch = Patch::Merge(json!({"spec": {"replicas": replicas}}));
