@@ -87,7 +87,8 @@ async fn at_the_end_of_a_term_the_work_ends_before_the_lease_is_over_and_it_is_n
     assert_eq!(log.leaders(), ["a"]);
     server.mutate(LEASE, "default", "lock", |lease| lease["spec"]["preferredHolder"] = "b".into()).unwrap();
     let (marked, renewed) = (Instant::now(), lease(&server).spec.unwrap().renew_time);
-    assert_eq!(run.await.unwrap(), Outcome::Lost(Loss::EndOfTerm("b".to_owned())));
+    let outcome = tokio::time::timeout(60 * S, run).await.unwrap().unwrap();
+    assert_eq!(outcome, Outcome::Lost(Loss::EndOfTerm("b".to_owned())));
     assert_eq!(lease(&server).spec.unwrap().renew_time, renewed, "it runs out");
     assert!(*acts.lock() - marked < 15 * S && marked.elapsed() < 15 * S, "nobody else can have it yet");
 }

@@ -16,6 +16,9 @@ use tokio_rustls::TlsConnector;
 use crate::Run;
 use crate::certificates::{Folder, Pair};
 
+/// How long a test waits for what should happen at once.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 fn free() -> SocketAddr {
     "127.0.0.1:0".parse().unwrap()
 }
@@ -44,14 +47,14 @@ async fn get(address: SocketAddr, path: &str, trusted: &Pair) -> std::io::Result
     Ok(answer)
 }
 
-/// The page, when this certificate is the one that is shown.
-async fn until_shown(address: SocketAddr, path: &str, trusted: &Pair) -> String {
-    loop {
-        if let Ok(page) = get(address, path, trusted).await {
-            return page;
+/// Waits until this certificate is the one that is shown.
+async fn until_shown(address: SocketAddr, path: &str, trusted: &Pair) {
+    let shown = async {
+        while get(address, path, trusted).await.is_err() {
+            tokio::task::yield_now().await;
         }
-        tokio::task::yield_now().await;
-    }
+    };
+    tokio::time::timeout(PATIENCE, shown).await.expect("it is shown");
 }
 
 #[tokio::test]
@@ -115,7 +118,7 @@ async fn a_certificate_that_goes_bad_is_told_and_the_last_good_one_stays() {
 
     // Half of a change: the certificate is there before its key.
     std::fs::write(folder.certificate(), second.certificate_pem()).unwrap();
-    news.notified().await;
+    tokio::time::timeout(PATIENCE, news.notified()).await.unwrap();
     let error = told.lock().pop().unwrap();
     assert!(error.contains("cannot be used with the key in "), "{error}");
     let page = get(address, "/metrics", &first).await.unwrap();
@@ -125,7 +128,7 @@ async fn a_certificate_that_goes_bad_is_told_and_the_last_good_one_stays() {
     until_shown(address, "/metrics", &second).await;
     // Gone altogether.
     std::fs::remove_file(folder.key()).unwrap();
-    news.notified().await;
+    tokio::time::timeout(PATIENCE, news.notified()).await.unwrap();
     assert!(told.lock()[0].starts_with("cannot read "), "{told:?}");
     get(address, "/metrics", &second).await.unwrap();
     folder.write(&first);
