@@ -425,7 +425,8 @@ fn the_demo_shows_a_foo_become_pods_and_go_again_without_colours_when_nobody_loo
         ],
     );
     expect("A Foo is created: shop/cart wants 3 replicas", &[]);
-    for kind in ["namespaces", "foos.samplecontroller.k8s.io", "deployments.apps", "replicasets.apps", "pods"] {
+    for kind in ["namespaces", "foos.samplecontroller.k8s.io", "deployments.apps", "replicasets.apps", "pods"]
+    {
         assert!(lines.iter().any(|line| line.starts_with(&format!("STATUS    {kind} "))), "{kind}");
     }
 }

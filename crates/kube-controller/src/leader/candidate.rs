@@ -22,7 +22,8 @@ use tokio_util::sync::CancellationToken;
 use super::ConfigError;
 use crate::clock::Clock;
 use crate::controller::{
-    Action, Context, Controller, ControllerBuilder, ControllerError, Failure, ReconcileError, Reconciler, Watch,
+    Action, Context, Controller, ControllerBuilder, ControllerError, Failure, ReconcileError, Reconciler,
+    Watch,
 };
 use crate::manager::{Group, Runnable, Running};
 
@@ -149,8 +150,11 @@ impl LeaseCandidateBuilder {
             .fields(&format!("metadata.name={}", self.name));
         let informer = SharedInformer::builder(source).name("leasecandidates").build();
         let me = ObjectName::new(&self.namespace, &self.name);
-        let emulated =
-            if self.emulation_version.is_empty() { self.binary_version.clone() } else { self.emulation_version };
+        let emulated = if self.emulation_version.is_empty() {
+            self.binary_version.clone()
+        } else {
+            self.emulation_version
+        };
         let keeper = Keeper {
             api: Api::namespaced(self.client, &self.namespace),
             store: informer.store().clone(),

@@ -10,12 +10,12 @@ use std::time::Duration;
 use parking_lot::{Mutex, RwLock};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::registry::Registry;
+use rustls::ServerConfig;
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
-use rustls::ServerConfig;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
@@ -116,8 +116,9 @@ impl TlsFiles {
     }
 
     fn parse(&self, contents: &Contents, crypto: &CryptoProvider) -> Result<CertifiedKey, CertificateError> {
-        let not_pem = |path: &Path, error: pem::Error| {
-            CertificateError::NotPem { path: path.to_owned(), why: error.to_string() }
+        let not_pem = |path: &Path, error: pem::Error| CertificateError::NotPem {
+            path: path.to_owned(),
+            why: error.to_string(),
         };
         let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(&contents.certificate)
             .collect::<Result<_, _>>()
@@ -219,8 +220,9 @@ impl Secure {
             current: RwLock::new(Arc::new(certified)),
             reads,
         });
-        let mut config =
-            versions.with_no_client_auth().with_cert_resolver(Arc::clone(&shown) as Arc<dyn ResolvesServerCert>);
+        let mut config = versions
+            .with_no_client_auth()
+            .with_cert_resolver(Arc::clone(&shown) as Arc<dyn ResolvesServerCert>);
         config.alpn_protocols = vec![ALPN.to_vec()];
         Ok(Self { acceptor: TlsAcceptor::from(Arc::new(config)), shown })
     }

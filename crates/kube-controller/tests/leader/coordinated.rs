@@ -22,9 +22,11 @@ fn start(server: &TestServer, name: &str, log: &Log, manner: Manner) -> Process 
 
 /// The coordinator gives the lease to somebody.
 fn give(server: &TestServer, holder: &str) {
-    let spec = json!({"holderIdentity": holder, "leaseDurationSeconds": 15, "strategy": "OldestEmulationVersion"});
+    let spec =
+        json!({"holderIdentity": holder, "leaseDurationSeconds": 15, "strategy": "OldestEmulationVersion"});
     let metadata = json!({"name": "lock", "namespace": "default"});
-    let lease = json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": spec});
+    let lease =
+        json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": spec});
     server.put(&lease).unwrap();
 }
 
@@ -51,7 +53,11 @@ async fn the_one_that_the_lease_is_given_to_leads_and_renews_it() {
     assert_eq!(log.leaders(), ["b"]);
     let spec = lease(&server).spec.unwrap();
     assert!(spec.renew_time.is_some());
-    assert_eq!(spec.strategy.as_deref(), Some("OldestEmulationVersion"), "what the coordinator wrote is kept");
+    assert_eq!(
+        spec.strategy.as_deref(),
+        Some("OldestEmulationVersion"),
+        "what the coordinator wrote is kept"
+    );
     // The coordinator decides otherwise.
     steal(&server, "a");
     tokio::time::sleep(60 * S).await;
@@ -153,7 +159,9 @@ fn writes(server: &TestServer) -> usize {
 }
 
 fn ping(server: &TestServer, time: &str) {
-    server.mutate(CANDIDATE, "default", "a", |candidate| candidate["spec"]["pingTime"] = time.into()).unwrap();
+    server
+        .mutate(CANDIDATE, "default", "a", |candidate| candidate["spec"]["pingTime"] = time.into())
+        .unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -215,8 +223,10 @@ async fn a_candidate_that_was_deleted_or_refused_is_made_again() {
 #[tokio::test(start_paused = true)]
 async fn a_candidate_without_a_version_is_refused() {
     let server = server().await;
-    let error = LeaseCandidate::builder(server.in_process_client(), "default", "a", "lock").build().unwrap_err();
+    let error =
+        LeaseCandidate::builder(server.in_process_client(), "default", "a", "lock").build().unwrap_err();
     assert_eq!(error, ConfigError::Empty("binary version"));
-    let error = LeaseCandidate::builder(server.in_process_client(), "default", "", "lock").build().unwrap_err();
+    let error =
+        LeaseCandidate::builder(server.in_process_client(), "default", "", "lock").build().unwrap_err();
     assert_eq!(error.to_string(), "the name of a candidate of an election must not be empty");
 }

@@ -18,8 +18,7 @@ impl Pair {
     pub(crate) fn new(number: u8) -> Self {
         let random = SystemRandom::new();
         let key = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, &random).unwrap();
-        let pair =
-            EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, key.as_ref(), &random).unwrap();
+        let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, key.as_ref(), &random).unwrap();
         let body = body(number, pair.public_key().as_ref());
         let signature = pair.sign(&random, &body).unwrap();
         let certificate = list(&[body, signed_by_ecdsa(), bits(signature.as_ref())]);
@@ -55,8 +54,23 @@ impl Folder {
     }
 
     pub(crate) fn write(&self, pair: &Pair) {
-        std::fs::write(self.certificate(), pair.certificate_pem()).unwrap();
-        std::fs::write(self.key(), pair.key_pem()).unwrap();
+        self.write_certificate(pair);
+        self.write_key(pair);
+    }
+
+    pub(crate) fn write_certificate(&self, pair: &Pair) {
+        self.replace(&self.certificate(), &pair.certificate_pem());
+    }
+
+    pub(crate) fn write_key(&self, pair: &Pair) {
+        self.replace(&self.key(), &pair.key_pem());
+    }
+
+    /// All of it at once: nobody reads half a file.
+    fn replace(&self, path: &Path, content: &str) {
+        let new = self.0.join("new");
+        std::fs::write(&new, content).unwrap();
+        std::fs::rename(new, path).unwrap();
     }
 
     pub(crate) fn certificate(&self) -> PathBuf {

@@ -117,14 +117,14 @@ async fn a_certificate_that_goes_bad_is_told_and_the_last_good_one_stays() {
     let run = Run::of(manager);
 
     // Half of a change: the certificate is there before its key.
-    std::fs::write(folder.certificate(), second.certificate_pem()).unwrap();
+    folder.write_certificate(&second);
     tokio::time::timeout(PATIENCE, news.notified()).await.unwrap();
     let error = told.lock().pop().unwrap();
     assert!(error.contains("cannot be used with the key in "), "{error}");
     let page = get(address, "/metrics", &first).await.unwrap();
     assert!(page.contains("\ncertwatcher_read_certificate_errors_total 1\n"), "told once: {page}");
     // The other half.
-    std::fs::write(folder.key(), second.key_pem()).unwrap();
+    folder.write_key(&second);
     until_shown(address, "/metrics", &second).await;
     // Gone altogether.
     std::fs::remove_file(folder.key()).unwrap();
@@ -164,7 +164,8 @@ async fn a_bad_file_is_a_clear_error_before_anything_starts() {
     let huge = "x".repeat(2 << 20);
     assert!(matches!(refused(Some(&huge), &key).await, CertificateError::TooLarge(_)));
 
-    let builder = Manager::builder().metrics_address(free()).metrics_tls(TlsFiles::new("no/tls.crt", "no/tls.key"));
+    let builder =
+        Manager::builder().metrics_address(free()).metrics_tls(TlsFiles::new("no/tls.crt", "no/tls.key"));
     let error = builder.build().await.unwrap_err().to_string();
     assert!(error.starts_with("cannot serve metrics over TLS: cannot read no/tls.crt: "), "{error}");
 }

@@ -72,9 +72,8 @@ impl Embedded {
         server.seed(sample_controller::DEFINITION)?;
         nodes::seed(&server)?;
         // One set of informers for all that are not a program of their own.
-        let factory = SharedInformerFactory::builder(client.clone())
-            .default_resync(sample_controller::RESYNC)
-            .build();
+        let factory =
+            SharedInformerFactory::builder(client.clone()).default_resync(sample_controller::RESYNC).build();
         let sight = Sight::new(&factory).map_err(ProgramsError::from)?;
         let programs = Programs::start(&client, factory, &clock).await?;
         let story = Story::new(client.clone(), sight, pause);

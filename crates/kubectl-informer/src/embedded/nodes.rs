@@ -124,8 +124,7 @@ impl Nodes {
         let node = NAMES[self.scheduled.fetch_add(1, Ordering::Relaxed) % NAMES.len()];
         let target = json!({"apiVersion": "v1", "kind": "Node", "name": node});
         let metadata = json!({"name": pod.name(), "namespace": pod.namespace()});
-        let binding =
-            json!({"apiVersion": "v1", "kind": "Binding", "metadata": metadata, "target": target});
+        let binding = json!({"apiVersion": "v1", "kind": "Binding", "metadata": metadata, "target": target});
         let params = PostParams::default();
         self.api(pod).create_subresource::<_, Value>("binding", pod.name(), &params, &binding).await?;
         Ok(())
@@ -143,9 +142,7 @@ impl Nodes {
                 "conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": since}],
             },
         });
-        self.api(pod)
-            .patch_status(pod.name(), &PatchParams::default(), &Patch::Strategic(patch))
-            .await?;
+        self.api(pod).patch_status(pod.name(), &PatchParams::default(), &Patch::Strategic(patch)).await?;
         Ok(())
     }
 
@@ -173,7 +170,10 @@ mod tests {
         assert_eq!(next(json!({"metadata": {}, "spec": {"containers": []}})), Next::Schedule);
         assert_eq!(next(json!({"metadata": {}, "spec": spec})), Next::Start);
         assert_eq!(next(json!({"metadata": {}, "spec": spec, "status": {"phase": "Pending"}})), Next::Start);
-        assert_eq!(next(json!({"metadata": {}, "spec": spec, "status": {"phase": "Running"}})), Next::Nothing);
+        assert_eq!(
+            next(json!({"metadata": {}, "spec": spec, "status": {"phase": "Running"}})),
+            Next::Nothing
+        );
         assert_eq!(next(json!({"metadata": ends, "spec": spec, "status": {"phase": "Running"}})), Next::End);
         assert_eq!(next(json!({"metadata": ends, "spec": {"containers": []}})), Next::End);
     }

@@ -24,9 +24,8 @@ async fn embedded() -> Embedded {
     let begun = Instant::now();
     let server = server().seed(7).start_time(NEW_YEAR).start().await.unwrap();
     let client = server.in_process_client();
-    let clock = move || {
-        Timestamp::new(NEW_YEAR, 0).unwrap() + SignedDuration::try_from(begun.elapsed()).unwrap()
-    };
+    let clock =
+        move || Timestamp::new(NEW_YEAR, 0).unwrap() + SignedDuration::try_from(begun.elapsed()).unwrap();
     Embedded::on(server, client, Arc::new(clock), DEFAULT_PAUSE).await.unwrap()
 }
 
@@ -108,8 +107,13 @@ async fn each_is_made_by_the_one_before_it_in_the_chain() {
     let is_create = |request: &RequestRecord| {
         request.verb == Some(Verb::Create) && request.namespace == "shop" && request.resource != "events"
     };
-    let made: Vec<String> =
-        embedded.server.requests().iter().filter(|one| is_create(one)).map(|one| one.resource.clone()).collect();
+    let made: Vec<String> = embedded
+        .server
+        .requests()
+        .iter()
+        .filter(|one| is_create(one))
+        .map(|one| one.resource.clone())
+        .collect();
     assert_eq!(made[..6], ["foos", "deployments", "replicasets", "pods", "pods", "pods"], "{made:?}");
     let owner = |kind: &str| {
         let all = embedded.server.objects(kind).unwrap();
@@ -150,7 +154,10 @@ async fn a_foo_that_somebody_else_deletes_is_left_alone_and_another_is_made() {
         }
     })
     .await;
-    assert!(said[2].starts_with("This was refused (foos.samplecontroller.k8s.io \"web\" not found"), "{said:?}");
+    assert!(
+        said[2].starts_with("This was refused (foos.samplecontroller.k8s.io \"web\" not found"),
+        "{said:?}"
+    );
     assert!(said[3].starts_with("A Foo is created: shop/cart"), "{said:?}");
     embedded.stop().await.unwrap();
 }

@@ -153,7 +153,11 @@ fn where_a_coordinator_decides_a_lease_is_renewed_by_the_one_it_was_given_to_and
     assert_eq!(record.turn(now, time(100)), Turn::Nobodys, "nobody has it, and it is not taken");
     record.saw(lease("you", 15, 50), now);
     assert_eq!(record.turn(now, time(100)), Turn::Theirs("you".to_owned()));
-    assert_eq!(record.turn(now + 60 * S, time(100)), Turn::Theirs("you".to_owned()), "not even when it is over");
+    assert_eq!(
+        record.turn(now + 60 * S, time(100)),
+        Turn::Theirs("you".to_owned()),
+        "not even when it is over"
+    );
 
     let mut mine = lease("me", 15, 50);
     mine.spec.as_mut().unwrap().strategy = Some("OldestEmulationVersion".to_owned());
