@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
 use super::ConfigError;
+use super::attempt::Hook;
 use crate::clock::Clock;
 use crate::controller::{
     Action, Context, Controller, ControllerBuilder, ControllerError, Failure, ReconcileError, Reconciler,
@@ -56,7 +57,7 @@ pub struct LeaseCandidateBuilder {
     emulation_version: String,
     strategy: String,
     clock: Option<Clock>,
-    on_error: Option<Box<dyn Fn(&ReconcileError) + Send + Sync>>,
+    on_error: Hook<ReconcileError>,
 }
 
 impl LeaseCandidate {
@@ -147,7 +148,7 @@ impl LeaseCandidateBuilder {
             return Err(ConfigError::Empty(what));
         }
         let source = KubeSource::namespaced(self.client.clone(), &self.namespace, &())
-            .fields(&format!("metadata.name={}", self.name));
+            .fields(format!("metadata.name={}", self.name));
         let informer = SharedInformer::builder(source).name("leasecandidates").build();
         let me = ObjectName::new(&self.namespace, &self.name);
         let emulated = if self.emulation_version.is_empty() {

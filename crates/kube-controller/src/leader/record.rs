@@ -32,7 +32,7 @@ struct Observed {
 #[derive(Debug, PartialEq)]
 pub(super) enum Turn {
     /// It was given to us: this is to be written.
-    Ours(Lease),
+    Ours(Box<Lease>),
     /// It was given to us, and shall be given to this one: it must not be renewed.
     EndOfTerm(String),
     /// Somebody else has it.
@@ -93,7 +93,7 @@ impl Record {
             Some(other) if !self.is_mine() => Turn::Theirs(other.to_owned()),
             Some(_) if !self.is_over(now) => match self.preferred() {
                 Some(other) => Turn::EndOfTerm(other.to_owned()),
-                None => Turn::Ours(self.claim(time)),
+                None => Turn::Ours(Box::new(self.claim(time))),
             },
             _ => Turn::Nobodys,
         }

@@ -1,6 +1,8 @@
 //! A small cluster in this process, and what happens in it: an API server, sample-controller, controllers of
 //! kube-controller-manager, nodes that run pods, and somebody who makes Foos, scales them and deletes them again.
 
+#![allow(clippy::disallowed_names, reason = "here a foo is a Foo")]
+
 mod nodes;
 mod programs;
 mod sight;
@@ -74,7 +76,7 @@ impl Embedded {
         // One set of informers for all that are not a program of their own.
         let factory =
             SharedInformerFactory::builder(client.clone()).default_resync(sample_controller::RESYNC).build();
-        let sight = Sight::new(&factory).map_err(ProgramsError::from)?;
+        let sight = Sight::new(&factory)?;
         let programs = Programs::start(&client, factory, &clock).await?;
         let story = Story::new(client.clone(), sight, pause);
         Ok(Self { server, client, programs, story })

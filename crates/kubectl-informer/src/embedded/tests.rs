@@ -54,11 +54,9 @@ async fn hear(embedded: &mut Embedded, count: usize, mut each: impl FnMut(&TestS
     let each = Mutex::new(&mut each);
     let say = async |text: String| {
         (each.lock())(server, &text);
-        let mut said = said.lock();
-        said.push(text);
-        if said.len() == count {
+        said.lock().push(text);
+        if said.lock().len() == count {
             enough.notify_one();
-            drop(said);
             std::future::pending::<()>().await;
         }
     };
