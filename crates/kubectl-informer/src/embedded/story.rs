@@ -95,7 +95,9 @@ impl Story {
 
     async fn tell_of_one(&mut self, say: &impl AsyncFn(String)) -> Result<(), Error> {
         for step in STEPS {
-            self.decide(step);
+            if !self.decide(step) {
+                continue;
+            }
             say(self.in_words(step)).await;
             match self.act(step).await {
                 Ok(()) => {}
@@ -124,17 +126,19 @@ impl Story {
         Ok(())
     }
 
-    /// What shall be after a step.
-    fn decide(&mut self, step: Step) {
+    /// Decides what shall be after a step. False if it cannot be taken.
+    fn decide(&mut self, step: Step) -> bool {
         match step {
             Step::Create { replicas } | Step::Scale { replicas, .. } => self.replicas = replicas,
             Step::Release => self.image = NEXT_IMAGE,
             Step::LosePod => {
                 let pods = self.sight.pods(NAMESPACE, self.name);
-                self.lost = pods.first().map_or_else(String::new, |pod| pod.name().to_owned());
+                let Some(pod) = pods.first() else { return false };
+                pod.name().clone_into(&mut self.lost);
             }
             Step::Delete => {}
         }
+        true
     }
 
     fn in_words(&self, step: Step) -> String {
