@@ -28,13 +28,12 @@ pub struct ListenerOptions {
     name: String,
     high_water: Option<usize>,
     resync: Option<Duration>,
-    blocking: bool,
 }
 
 impl ListenerOptions {
     /// The defaults.
     pub fn new() -> Self {
-        Self { name: String::new(), high_water: Some(DEFAULT_HIGH_WATER), resync: None, blocking: false }
+        Self { name: String::new(), high_water: Some(DEFAULT_HIGH_WATER), resync: None }
     }
 
     /// A name for logs and status.
@@ -56,15 +55,6 @@ impl ListenerOptions {
         self
     }
 
-    /// The handler blocks: it gets a thread of its own from the beginning. Without this it shares the runtime's threads
-    /// with everything else, until a call takes longer than 5 milliseconds; then it goes to a thread of its own. Where
-    /// the runtime has only one thread, every handler that does not ask for its own holds up everything else. Streams have
-    /// no use for it.
-    pub fn blocking(mut self) -> Self {
-        self.blocking = true;
-        self
-    }
-
     /// Every event is told, however many wait and however much memory they need.
     pub fn lossless(mut self) -> Self {
         self.high_water = None;
@@ -73,10 +63,6 @@ impl ListenerOptions {
 }
 
 impl ListenerOptions {
-    pub(super) fn is_blocking(&self) -> bool {
-        self.blocking
-    }
-
     pub(super) fn resync_period(&self) -> Option<Duration> {
         self.resync
     }
@@ -108,8 +94,6 @@ pub struct ListenerStatus {
     pub panics: u64,
     /// What the last panic said.
     pub last_panic: Option<String>,
-    /// The handler has a thread of its own: it asked for one, or it was slow.
-    pub own_thread: bool,
     /// All initial objects have been told.
     pub synced: bool,
 }
@@ -134,7 +118,6 @@ struct Inner<K> {
     told: u64,
     panics: u64,
     last_panic: Option<String>,
-    own_thread: bool,
     waker: Option<Waker>,
     /// Since when the events that were taken out wait.
     in_hand_since: Option<Instant>,
@@ -183,7 +166,6 @@ impl<K> Listener<K> {
             told: 0,
             panics: 0,
             last_panic: None,
-            own_thread: options.blocking,
             waker: None,
             in_hand_since: None,
             period,
@@ -294,7 +276,6 @@ impl<K> Listener<K> {
             told: inner.told,
             panics: inner.panics,
             last_panic: inner.last_panic.clone(),
-            own_thread: inner.own_thread,
             synced: inner.initial_known && inner.initial_left == 0,
         }
     }
@@ -346,13 +327,6 @@ impl<K> Listener<K> {
             inner.initial_left = inner.initial_left.saturating_sub(told.initial);
             self.note_progress(inner, false);
         }
-    }
-
-    /// The handler goes to a thread of its own.
-    pub(super) fn moves(&self, told: Told) {
-        let mut inner = self.inner.lock();
-        inner.own_thread = true;
-        self.note_told(&mut inner, told);
     }
 
     pub(super) fn ended(&self, told: Told) {
