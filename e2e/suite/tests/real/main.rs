@@ -8,6 +8,7 @@ mod access;
 mod caching;
 mod complete;
 mod controllers;
+mod coordinated;
 mod definitions;
 mod encodings;
 mod following;
