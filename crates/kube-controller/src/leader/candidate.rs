@@ -39,6 +39,26 @@ pub const OLDEST_EMULATION_VERSION: &str = "OldestEmulationVersion";
 /// object, it is made again.
 ///
 /// It has to run beside a [coordinated](super::LeaderElectorBuilder::coordinated) elector whose identity is its name.
+///
+/// ```
+/// use kube_controller::leader::{LeaderElector, LeaseCandidate};
+/// use kube_controller::manager::Manager;
+///
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// # let server = kube_testserver::TestServer::start().await?;
+/// # let client = server.client()?;
+/// let me = "my-pod-7d4b9";
+/// let candidate = LeaseCandidate::builder(client.clone(), "default", me, "my-controller")
+///     .binary_version("1.4.0")
+///     .emulation_version("1.3.0")
+///     .build()?;
+/// let election = LeaderElector::builder(client, "default", "my-controller").identity(me).coordinated(true);
+/// let manager = Manager::builder().leader_election(election).build().await?;
+/// manager.add(candidate)?;
+/// # Ok(())
+/// # }
+/// # tokio::runtime::Runtime::new().unwrap().block_on(example()).unwrap();
+/// ```
 #[must_use = "a candidate does nothing until it runs"]
 pub struct LeaseCandidate {
     informer: SharedInformer<Written>,

@@ -40,8 +40,19 @@ const ALPN: &[u8] = b"http/1.1";
 /// The files of a certificate and its key, in PEM, as a mounted Secret of type `kubernetes.io/tls` has them.
 ///
 /// They are read when the manager is built, and then looked at again and again: others that are there are used for
-/// connections that come from then on. What cannot be used is [told](Self::on_error) and counted, and the last ones that
-/// could stay in use. Writing two files takes a moment, so that a key and a certificate may not fit: this passes.
+/// connections that come from then on. What cannot be used is [told](Self::on_error) and counted
+/// (`certwatcher_read_certificate_errors_total` of `certwatcher_read_certificate_total`), and the last ones that could stay
+/// in use. Writing two files takes a moment, so that a key and a certificate may not fit: this passes.
+///
+/// ```no_run
+/// use kube_controller::manager::{Manager, TlsFiles};
+///
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let files = TlsFiles::new("/tls/tls.crt", "/tls/tls.key").on_error(|error| eprintln!("{error}"));
+/// let manager = Manager::builder().metrics_address("0.0.0.0:8443".parse()?).metrics_tls(files).build().await?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 #[must_use = "files are of no use until they are given to a manager"]
 pub struct TlsFiles {
