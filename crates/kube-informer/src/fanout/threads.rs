@@ -107,7 +107,7 @@ impl Threads {
         let mut rota = self.rota.lock();
         rota.ready.push_back(seat);
         let more = rota.enlist(self.side_by_side);
-        let watch = more.is_none() && !std::mem::replace(&mut rota.watched, true);
+        let watch = !std::mem::replace(&mut rota.watched, true);
         drop(rota);
         if let Some(more) = more {
             self.begin(more);
@@ -347,5 +347,73 @@ struct EndsWithIt(Arc<Seat>);
 impl Drop for EndsWithIt {
     fn drop(&mut self) {
         self.0.end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIDE_BY_SIDE: usize = 2;
+
+    /// One who has nothing to say.
+    fn silent(threads: &Arc<Threads>) -> Arc<Seat> {
+        let place = Place { calls: None, standing: Standing::Over, over: None };
+        Arc::new(Seat { threads: Arc::clone(threads), place: Mutex::new(place) })
+    }
+
+    /// Threads come, call, are held and go at random; they are counted right at every step, and nobody is left waiting.
+    #[tokio::test(start_paused = true)]
+    async fn threads_are_counted_right_whatever_comes_first() {
+        for seed in 1..100_u64 {
+            let threads = Threads::here();
+            let (mut rota, mut random) = (Rota::default(), seed);
+            // What each does.
+            let mut shifts: Vec<u64> = Vec::new();
+            for step in 0..2_000 {
+                random =
+                    random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                let (what, which) =
+                    if step > 1_500 { (4, 0) } else { ((random >> 33) % 5, (random >> 40) as usize) };
+                match what {
+                    0 | 1 => {
+                        rota.ready.push_back(silent(&threads));
+                        shifts.extend(rota.enlist(SIDE_BY_SIDE).map(|recruit| recruit.id));
+                    }
+                    2 => {
+                        let all = rota.busy.len().max(1);
+                        if let Some(busy) = rota.busy.get_mut(which % all).filter(|busy| !busy.held) {
+                            busy.held = true;
+                            rota.free -= 1;
+                        }
+                        for _ in 0..rota.ready.len() {
+                            shifts.extend(rota.enlist(SIDE_BY_SIDE).map(|recruit| recruit.id));
+                        }
+                    }
+                    _ if shifts.is_empty() => {}
+                    _ => {
+                        let at = which % shifts.len();
+                        match rota.next(shifts[at], SIDE_BY_SIDE) {
+                            Some((id, _)) => shifts[at] = id,
+                            None => drop(shifts.swap_remove(at)),
+                        }
+                    }
+                }
+                let held = rota.busy.iter().filter(|busy| busy.held).count();
+                let counted = (rota.busy.len(), rota.free);
+                assert_eq!(counted, (shifts.len(), shifts.len() - held), "seed {seed}, step {step}");
+                assert!(rota.free <= SIDE_BY_SIDE && shifts.len() <= MAX_THREADS, "seed {seed}, step {step}");
+                assert!(
+                    rota.ready.is_empty() || !shifts.is_empty(),
+                    "somebody waits: seed {seed}, step {step}"
+                );
+            }
+            while let Some(mut id) = shifts.pop() {
+                while let Some((next, _)) = rota.next(id, SIDE_BY_SIDE) {
+                    id = next;
+                }
+            }
+            assert_eq!((rota.ready.len(), rota.busy.len(), rota.free), (0, 0, 0), "seed {seed}");
+        }
     }
 }

@@ -260,3 +260,112 @@ async fn every_fault_strikes_while_handlers_come_and_go() {
         informer.shutdown().await;
     }
 }
+
+/// A runtime whose only thread for what blocks is held by somebody else until the channel is dropped.
+fn without_threads() -> (tokio::runtime::Runtime, std::sync::mpsc::Sender<()>) {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    let runtime = builder.worker_threads(2).max_blocking_threads(1).enable_all().build().unwrap();
+    let (hold, until) = std::sync::mpsc::channel::<()>();
+    let (began, begins) = std::sync::mpsc::channel();
+    runtime.spawn_blocking(move || {
+        began.send(()).unwrap();
+        let _ = until.recv();
+    });
+    begins.recv().unwrap();
+    (runtime, hold)
+}
+
+/// One handler alone, so that nobody waits behind it.
+#[test]
+fn a_handler_is_called_where_others_hold_all_threads_for_what_blocks() {
+    let (runtime, hold) = without_threads();
+    let outcome = runtime.block_on(async {
+        let server = server().await;
+        let informer = informer(&server);
+        let (heard, mut hears) = tokio::sync::mpsc::unbounded_channel();
+        informer.add_event_handler(move |_: Event<ConfigMap>| heard.send(()).unwrap()).unwrap();
+        informer.start();
+        assert!(informer.synced().await);
+        write(&server, "a", 1);
+        tokio::time::timeout(Duration::from_secs(10), hears.recv()).await
+    });
+    drop(hold);
+    assert!(outcome.is_ok(), "it is never called");
+}
+
+/// Its runtime goes before it has been called for the first time.
+#[test]
+fn a_handler_that_was_never_called_ends_with_its_runtime() {
+    let ours = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let (theirs, hold) = without_threads();
+    ours.block_on(async {
+        let server = server().await;
+        let informer = informer(&server);
+        informer.start();
+        assert!(informer.synced().await);
+        let added: Registration<ConfigMap> = {
+            let _entered = theirs.enter();
+            informer.add_event_handler(|_: Event<ConfigMap>| {}).unwrap()
+        };
+        theirs.shutdown_background();
+        drop(hold);
+        added.remove();
+        let ended = tokio::time::timeout(Duration::from_secs(5), added.ended()).await;
+        assert!(ended.is_ok(), "it has ended long ago");
+        informer.shutdown().await;
+    });
+}
+
+/// Handlers of every pace, of which some leave: each hears everything once, in order, and never two things at a time.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn handlers_of_every_pace_hear_everything_in_order() {
+    const HANDLERS: usize = 60;
+    const EVENTS: usize = 400;
+    let server = server().await;
+    let informer = informer(&server);
+    let mut all = Vec::new();
+    for number in 0..HANDLERS {
+        let (heard, inside) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let (last, within) = (Arc::clone(&heard), Arc::clone(&inside));
+        let mut calls = 0;
+        let handler = move |event: Event<ConfigMap>| {
+            assert_eq!(within.fetch_add(1, Ordering::SeqCst), 0, "two at a time");
+            let value: usize = event.object().data.as_ref().unwrap()["value"].parse().unwrap();
+            assert_eq!(last.swap(value, Ordering::SeqCst) + 1, value, "out of order");
+            calls += 1;
+            match number % 4 {
+                0 => {}
+                1 => std::thread::yield_now(),
+                2 if calls % 50 == 0 => busy(Duration::from_millis(7)),
+                3 if calls % 20 == 0 => busy(Duration::from_millis(1)),
+                _ => {}
+            }
+            within.fetch_sub(1, Ordering::SeqCst);
+        };
+        let registration =
+            informer.add_event_handler_with(handler, ListenerOptions::new().lossless()).unwrap();
+        all.push((registration, heard));
+    }
+    informer.start();
+    assert!(informer.synced().await);
+    for value in 1..=EVENTS {
+        write(&server, "a", value);
+        if value % 9 == 0 {
+            tokio::task::yield_now().await;
+        }
+    }
+    caught_up(&informer, &server).await;
+    for (registration, heard) in &all {
+        registration.drain();
+        tokio::time::timeout(Duration::from_secs(120), registration.ended()).await.expect("it ends");
+        let status = registration.status();
+        assert_eq!((status.panics, heard.load(Ordering::SeqCst)), (0, EVENTS), "{status:?}");
+    }
+    tokio::time::timeout(Duration::from_secs(60), informer.shutdown()).await.expect("all have ended");
+}
+
+/// Holds its thread, without sleeping.
+fn busy(time: Duration) {
+    let (_never, nothing) = std::sync::mpsc::channel::<()>();
+    let _ = nothing.recv_timeout(time);
+}
