@@ -20,8 +20,8 @@ struct Counter {
 }
 
 impl Counter {
-    /// Listens: a ConfigMap is a key, and a Secret stands for the ConfigMap that it names.
-    fn new(factory: &SharedInformerFactory, log: &Log) -> Self {
+    /// Listens, and waits for what is there: a ConfigMap is a key, and a Secret stands for the ConfigMap that it names.
+    async fn new(factory: &SharedInformerFactory, log: &Log) -> Self {
         let queue = WorkQueue::new();
         let (configs, secrets) = (factory.of::<ConfigMap>().unwrap(), factory.of::<Secret>().unwrap());
         let enqueue = |queue: &WorkQueue<ObjectName>, config: &Object<ConfigMap>| {
@@ -31,7 +31,7 @@ impl Counter {
         let handler = EventHandler::new()
             .on_add(move |config, _| enqueue(&on_add, config))
             .on_update(move |_, config| enqueue(&on_update, config));
-        configs.add_event_handler(handler).unwrap();
+        let on_configs = configs.add_event_handler(handler).unwrap();
         let keys = queue.clone();
         let handle = move |event: Event<Secret>| {
             if let Event::Updated { old, new, .. } = &event
@@ -43,7 +43,10 @@ impl Counter {
                 keys.add(ObjectName::new(event.object().namespace(), config));
             }
         };
-        secrets.add_event_handler(handle).unwrap();
+        let on_secrets = secrets.add_event_handler(handle).unwrap();
+        factory.start();
+        // What is there is in the queue, each key once, before anybody takes it out.
+        assert!(on_configs.synced().await && on_secrets.synced().await);
         let (configs, secrets) = (factory.lister().unwrap(), factory.lister().unwrap());
         Self { queue, configs, secrets, log: log.clone() }
     }
@@ -77,8 +80,7 @@ async fn handlers_and_a_queue_make_a_controller_too() {
     secret("s", "a");
     let factory = SharedInformerFactory::builder(server.in_process_client()).default_resync(30 * S).build();
     let log = Log::default();
-    let counter = Counter::new(&factory, &log);
-    factory.start();
+    let counter = Counter::new(&factory, &log).await;
     factory.wait_for_cache_sync().await.unwrap();
     let workers: Vec<_> = (0..2).map(|_| tokio::spawn(counter.clone().work())).collect();
     settle().await;

@@ -386,12 +386,17 @@ async fn a_late_handler_is_synced_only_after_its_calls_with_everything_that_is_t
     let handler = move |_: Event<ConfigMap>| {
         log.lock().push(me.lock().as_ref().unwrap().has_synced());
     };
+    // Held, so that the first call waits until it can be asked.
+    let mut held = own.lock();
     let registration = informer.add_event_handler(handler).unwrap();
     assert!(!registration.has_synced());
-    *own.lock() = Some(registration);
+    *held = Some(registration);
+    drop(held);
     while registrations.lock().len() < 3 {
         tokio::time::sleep(SECOND).await;
     }
+    // Paused time stands still until the last call has ended.
+    tokio::time::sleep(SECOND).await;
     assert_eq!(*registrations.lock(), [false, false, false], "not during a call");
     assert!(own.lock().as_ref().unwrap().has_synced());
     own.lock().take();
