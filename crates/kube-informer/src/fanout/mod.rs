@@ -19,7 +19,6 @@ mod watchman;
 pub use any::{AnyEvent, AnyRegistration};
 pub use event::{Deleted, Event};
 pub use handler::{EventHandler, Filtered, Handle};
-pub(crate) use listener::panic_message;
 pub use listener::{ListenerOptions, ListenerStatus, Registration, Subscription};
 
 use std::sync::Arc;
@@ -220,6 +219,12 @@ impl<K> Fanout<K> {
         for listener in self.listeners.drain(..) {
             listener.close(drain);
         }
+    }
+}
+
+impl<K> Drop for Fanout<K> {
+    fn drop(&mut self) {
+        self.close(false);
     }
 }
 

@@ -3,7 +3,8 @@
 //! A handler is a plain function, and may hold its thread for as long as it likes. So handlers are never called on the
 //! threads that read, decode and store, but on those that the runtime keeps for work that blocks: as many at a time as
 //! there are cores, shared by all handlers. A call that lasts longer than [`SLOW`] keeps its thread, and if somebody waits
-//! another takes its place. That works on a runtime with a single thread, too.
+//! another takes its place. That works on a runtime with a single thread, too, and on one that has no more threads to
+//! give.
 //!
 //! A thread is held only while there is something to tell, so that paused time stands still until everybody has heard
 //! it, and goes on when all have.
@@ -12,7 +13,7 @@ use std::collections::VecDeque;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Wake, Waker};
 use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
@@ -21,13 +22,20 @@ use tokio::runtime;
 use tokio::sync::oneshot;
 
 use super::watchman;
+use crate::panics;
 
 /// A call that lasts longer does not count among those that share the cores any more.
 pub(super) const SLOW: Duration = Duration::from_millis(5);
 
-/// So many threads call handlers at most; the runtime has more by default, but others need them too. Where so many calls
-/// are slow, the rest waits.
-const MAX_THREADS: usize = 256;
+/// A runtime that does not begin within this time has no thread to give.
+const BEGINS: Duration = Duration::from_secs(1);
+
+/// So many threads of the runtime call handlers at most: it has more by default, but others need them too. Where so many
+/// are held, or the runtime has no more to give, handlers are called on threads of their own.
+const MAX_BORROWED: usize = 256;
+
+/// So many threads call handlers at most. Where so many are held, the rest waits.
+const MAX_THREADS: usize = 4096;
 
 /// The threads of each runtime.
 static KNOWN: Mutex<Vec<(runtime::Id, Weak<Threads>)>> = Mutex::new(Vec::new());
@@ -44,21 +52,22 @@ pub(super) struct Threads {
 #[derive(Default)]
 struct Rota {
     ready: VecDeque<Arc<Seat>>,
-    /// Threads, besides those that are held by slow calls.
+    /// Threads, besides those that are held.
     free: usize,
-    /// All threads.
-    all: usize,
-    /// What is under way.
-    calls: Vec<Call>,
-    last_call: u64,
-    /// Somebody looks for slow calls.
+    /// What each thread does, of all there are.
+    busy: Vec<Busy>,
+    last: u64,
+    /// Somebody looks for threads that are held.
     watched: bool,
 }
 
-struct Call {
+/// A thread that begins to work, or calls somebody.
+struct Busy {
     id: u64,
+    begins: bool,
     since: Instant,
-    slow: bool,
+    /// It takes too long, and another has taken its place.
+    held: bool,
 }
 
 impl Threads {
@@ -98,72 +107,105 @@ impl Threads {
         let mut rota = self.rota.lock();
         rota.ready.push_back(seat);
         let more = rota.enlist(self.side_by_side);
-        let watch = more == 0 && !std::mem::replace(&mut rota.watched, true);
+        let watch = more.is_none() && !std::mem::replace(&mut rota.watched, true);
         drop(rota);
-        self.begin(more);
+        if let Some(more) = more {
+            self.begin(more);
+        }
         if watch {
             watchman::watch(self);
         }
     }
 
-    /// Lets so many more threads work, which have been counted.
-    fn begin(self: &Arc<Self>, threads: usize) {
-        for _ in 0..threads {
-            let shift = Shift { threads: Arc::clone(self), worked: false };
+    /// Lets one more thread work.
+    fn begin(self: &Arc<Self>, recruit: Recruit) {
+        let shift =
+            Shift { threads: Arc::clone(self), id: recruit.id, borrowed: recruit.borrowed, over: false };
+        if recruit.borrowed {
             self.runtime.spawn_blocking(move || shift.work());
+            return;
         }
+        let runtime = self.runtime.clone();
+        let work = move || {
+            let _entered = runtime.enter();
+            shift.work();
+        };
+        // Where the system has no thread to give, those who wait are looked at again soon.
+        let _ = std::thread::Builder::new().name("informer-handler".to_owned()).spawn(work);
     }
 
-    /// Looks for slow calls, and puts others in their place; false if nobody waits.
+    /// Looks for threads that are held, and puts others in their place; false if nobody waits.
     pub(super) fn relieve(self: &Arc<Self>) -> bool {
-        let now = now();
-        let mut guard = self.rota.lock();
-        let rota = &mut *guard;
-        for call in rota.calls.iter_mut().filter(|call| !call.slow && now - call.since > SLOW) {
-            call.slow = true;
-            rota.free -= 1;
-        }
-        let mut more = 0;
-        while more < rota.ready.len() && rota.enlist(self.side_by_side) > 0 {
-            more += 1;
+        let mut rota = self.rota.lock();
+        rota.give_up(now());
+        let mut recruits = Vec::new();
+        while recruits.len() < rota.ready.len()
+            && let Some(recruit) = rota.enlist(self.side_by_side)
+        {
+            recruits.push(recruit);
         }
         rota.watched = !rota.ready.is_empty();
         let watched = rota.watched;
-        drop(guard);
-        self.begin(more);
+        drop(rota);
+        for recruit in recruits {
+            self.begin(recruit);
+        }
         watched
     }
 }
 
+/// A thread that is to work.
+struct Recruit {
+    id: u64,
+    /// It is the runtime's.
+    borrowed: bool,
+}
+
 impl Rota {
-    /// How many more threads are to work, none or one.
-    fn enlist(&mut self, side_by_side: usize) -> usize {
-        let more = usize::from(self.free < side_by_side && self.all < MAX_THREADS);
-        self.free += more;
-        self.all += more;
-        more
+    /// One more thread is to work, if there are too few.
+    fn enlist(&mut self, side_by_side: usize) -> Option<Recruit> {
+        if self.free >= side_by_side || self.busy.len() >= MAX_THREADS {
+            return None;
+        }
+        let has_none = self.busy.iter().any(|busy| busy.begins && busy.held);
+        let borrowed = self.busy.len() < MAX_BORROWED && !has_none;
+        self.free += 1;
+        Some(Recruit { id: self.note(true), borrowed })
     }
 
-    /// The next to be called by a thread that has ended the call before; none if the thread is not needed any more.
-    fn next(&mut self, before: u64, side_by_side: usize) -> Option<(u64, Arc<Seat>)> {
-        if let Some(at) = self.calls.iter().position(|call| call.id == before)
-            && self.calls.swap_remove(at).slow
-        {
-            // Another has taken its place.
-            if self.free >= side_by_side {
-                self.all -= 1;
-                return None;
-            }
-            self.free += 1;
+    /// A thread begins something.
+    fn note(&mut self, begins: bool) -> u64 {
+        self.last += 1;
+        self.busy.push(Busy { id: self.last, begins, since: now(), held: false });
+        self.last
+    }
+
+    /// Those that take too long are not counted any more.
+    fn give_up(&mut self, now: Instant) {
+        for busy in self.busy.iter_mut().filter(|busy| !busy.held) {
+            busy.held = now - busy.since > if busy.begins { BEGINS } else { SLOW };
+            self.free -= usize::from(busy.held);
         }
-        let Some(seat) = self.ready.pop_front() else {
+    }
+
+    /// The next to be called by a thread that is done with what it did before; none if the thread is not needed any more.
+    fn next(&mut self, before: u64, side_by_side: usize) -> Option<(u64, Arc<Seat>)> {
+        self.leave(before);
+        // If it was held, another may have taken its place.
+        let seat = if self.free < side_by_side { self.ready.pop_front() } else { None };
+        seat.map(|seat| {
+            self.free += 1;
+            (self.note(false), seat)
+        })
+    }
+
+    /// A thread is done.
+    fn leave(&mut self, before: u64) {
+        if let Some(at) = self.busy.iter().position(|busy| busy.id == before)
+            && !self.busy.swap_remove(at).held
+        {
             self.free -= 1;
-            self.all -= 1;
-            return None;
-        };
-        self.last_call += 1;
-        self.calls.push(Call { id: self.last_call, since: now(), slow: false });
-        Some((self.last_call, seat))
+        }
     }
 }
 
@@ -175,31 +217,30 @@ fn now() -> Instant {
 /// The work of one thread.
 struct Shift {
     threads: Arc<Threads>,
-    worked: bool,
+    id: u64,
+    borrowed: bool,
+    over: bool,
 }
 
 impl Shift {
     fn work(mut self) {
-        self.worked = true;
-        let threads = &self.threads;
-        let mut before = 0;
-        while let Some((call, seat)) = { threads.rota.lock().next(before, threads.side_by_side) } {
+        while let Some((id, seat)) = { self.threads.rota.lock().next(self.id, self.threads.side_by_side) } {
+            self.id = id;
             seat.call();
-            before = call;
         }
+        self.over = true;
     }
 }
 
 impl Drop for Shift {
     fn drop(&mut self) {
-        if self.worked {
+        if self.over {
             return;
         }
-        // The runtime has ended: nobody is called any more.
+        // It has not begun. One that the runtime was to begin says that there is no runtime any more, and nobody is called.
         let mut rota = self.threads.rota.lock();
-        rota.free -= 1;
-        rota.all -= 1;
-        let ready = std::mem::take(&mut rota.ready);
+        rota.leave(self.id);
+        let ready = if self.borrowed { std::mem::take(&mut rota.ready) } else { VecDeque::new() };
         drop(rota);
         drop(ready);
     }
@@ -242,12 +283,18 @@ impl Seat {
         let waker = Waker::from(Arc::clone(&self));
         let poll = AssertUnwindSafe(|| calls.as_mut().poll(&mut Context::from_waker(&waker)));
         // Panics of handlers are caught elsewhere; whatever else panics is over.
-        let goes_on = matches!(catch_unwind(poll), Ok(Poll::Pending));
+        let goes_on = match catch_unwind(poll) {
+            Ok(poll) => poll.is_pending(),
+            Err(panic) => {
+                panics::drop_quietly(panic);
+                false
+            }
+        };
         let mut place = self.place.lock();
         let again = place.standing == Standing::CalledAndReady;
         if !goes_on || place.standing == Standing::Over {
             drop(place);
-            drop(calls);
+            panics::drop_quietly(calls);
             return self.end();
         }
         place.calls = Some(calls);
@@ -265,7 +312,7 @@ impl Seat {
         place.standing = Standing::Over;
         let (calls, over) = (place.calls.take(), place.over.take());
         drop(place);
-        drop(calls);
+        panics::drop_quietly(calls);
         if let Some(over) = over {
             // Nobody may wait for it.
             let _ = over.send(());

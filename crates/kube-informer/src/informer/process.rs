@@ -15,8 +15,9 @@ use super::sources::Followed;
 use super::status::{Took, oldest};
 use super::step::{Applied, List, Step, StepKind, steps, written};
 use super::{Phase, Shared};
-use crate::fanout::{Fanout, panic_message};
+use crate::fanout::Fanout;
 use crate::object::Residency;
+use crate::panics;
 use crate::queue::{Closed, Consumer, Delta, Depth, Producer, queue};
 use crate::reflector::{Note, Reflector};
 use crate::source::{Scope, SourceError, Transform, Want};
@@ -98,7 +99,7 @@ fn spawn<K: Resource + Send + Sync + 'static>(
         let Some(shared) = weak.upgrade() else { return };
         if let Err(panic) = outcome {
             // An index function, a hook or a source: nobody knows what the copy is worth now.
-            let error = SourceError::panicked(&panic_message(&*panic));
+            let error = SourceError::panicked(&panics::message(panic));
             shared.status.send_modify(|status| status.failed(None, &error, false, Instant::now().into_std()));
             shared.stop.cancel();
         }

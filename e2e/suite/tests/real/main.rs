@@ -8,6 +8,7 @@ mod access;
 mod caching;
 mod cluster;
 mod complete;
+mod coordinated;
 mod definitions;
 mod elections;
 mod encodings;
