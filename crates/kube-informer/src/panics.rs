@@ -14,7 +14,7 @@ pub fn message(panic: Box<dyn Any + Send>) -> String {
 /// Drops something that may panic then.
 pub fn drop_quietly<T>(what: T) {
     if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(what))) {
-        // What it carries may panic as well, and so on for ever.
-        std::mem::forget(panic);
+        // What it carries may panic as well, and so on for ever: it stays where it is.
+        Box::leak(panic);
     }
 }

@@ -155,6 +155,7 @@ impl Threads {
 }
 
 /// A thread that is to work.
+#[derive(Clone, Copy)]
 struct Recruit {
     id: u64,
     /// It is the runtime's.
