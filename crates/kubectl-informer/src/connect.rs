@@ -26,7 +26,7 @@ pub(crate) enum ConnectError {
     NoHome,
     #[error("cannot read the kubeconfig {}: {source}", path.display())]
     Read { path: PathBuf, source: std::io::Error },
-    #[error("{} is not a kubeconfig: {why}", path.display())]
+    #[error("{} is not a kubeconfig: {why}; mend it, or name another with --kubeconfig or $KUBECONFIG", path.display())]
     Invalid { path: PathBuf, why: String },
     #[error("the kubeconfig has no context {name:?}; choose one of {}", listed(known.iter().cloned()))]
     UnknownContext { name: String, known: Vec<String> },

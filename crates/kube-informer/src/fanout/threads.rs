@@ -112,15 +112,15 @@ impl Threads {
         if let Some(more) = more {
             self.begin(more);
         }
-        if watch {
-            watchman::watch(self);
+        if watch && !watchman::watch(self) {
+            self.rota.lock().watched = false;
         }
     }
 
     /// Lets one more thread work.
     fn begin(self: &Arc<Self>, recruit: Recruit) {
         let shift =
-            Shift { threads: Arc::clone(self), id: recruit.id, borrowed: recruit.borrowed, over: false };
+            Shift { threads: Arc::clone(self), id: recruit.id, borrowed: recruit.borrowed, begun: false };
         if recruit.borrowed {
             self.runtime.spawn_blocking(move || shift.work());
             return;
@@ -220,28 +220,27 @@ struct Shift {
     threads: Arc<Threads>,
     id: u64,
     borrowed: bool,
-    over: bool,
+    begun: bool,
 }
 
 impl Shift {
     fn work(mut self) {
+        self.begun = true;
         while let Some((id, seat)) = { self.threads.rota.lock().next(self.id, self.threads.side_by_side) } {
             self.id = id;
             seat.call();
         }
-        self.over = true;
     }
 }
 
 impl Drop for Shift {
     fn drop(&mut self) {
-        if self.over {
-            return;
-        }
-        // It has not begun. One that the runtime was to begin says that there is no runtime any more, and nobody is called.
         let mut rota = self.threads.rota.lock();
+        // One that has worked to the end has left before.
         rota.leave(self.id);
-        let ready = if self.borrowed { std::mem::take(&mut rota.ready) } else { VecDeque::new() };
+        // One that the runtime was to begin, and did not, says that there is no runtime any more, and nobody is called.
+        let gone = self.borrowed && !self.begun;
+        let ready = if gone { std::mem::take(&mut rota.ready) } else { VecDeque::new() };
         drop(rota);
         drop(ready);
     }

@@ -17,18 +17,22 @@ struct Rounds {
     has_begun: bool,
 }
 
-/// Looks at these threads, until nobody waits for them.
-pub(super) fn watch(threads: &Arc<Threads>) {
+/// Looks at these threads, until nobody waits for them; false if that is not possible.
+pub(super) fn watch(threads: &Arc<Threads>) -> bool {
     let mut rounds = ROUNDS.lock();
-    rounds.watched.push(Arc::downgrade(threads));
     if !rounds.has_begun {
         let thread = std::thread::Builder::new().name("informer-watch".to_owned());
         // It lives as long as the program: there is one, and it sleeps when there is nothing to look at. Where the system
         // has no thread to give, those who wait do so until a call ends, and the next one who waits asks again.
         rounds.has_begun = thread.spawn(go_round).is_ok();
     }
+    if !rounds.has_begun {
+        return false;
+    }
+    rounds.watched.push(Arc::downgrade(threads));
     drop(rounds);
     CALLED.notify_one();
+    true
 }
 
 fn go_round() {

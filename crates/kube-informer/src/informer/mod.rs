@@ -45,7 +45,7 @@ const NO_RUNTIME: &str = "the informer was started outside of a tokio runtime, a
 /// Each clause names the test in `tests/informer` that pins it.
 ///
 /// 1. The copy comes to equal the server, whatever happens on the way
-///    (`the_copy_and_every_log_explain_the_server_after_every_fault`).
+///    (`the_copy_and_every_log_explain_the_server_after_every_fault`, `every_fault_strikes_while_handlers_come_and_go`).
 /// 2. A listener is called with one event after the other, in the order in which they happened
 ///    (`a_late_handler_hears_what_is_there_and_then_everything`); the store is changed before
 ///    (`the_store_is_never_behind_what_a_handler_is_told`).
@@ -54,7 +54,8 @@ const NO_RUNTIME: &str = "the informer was started outside of a tokio runtime, a
 ///    One that is so slow that its queue reaches the high-water mark hears of the latest state of each object
 ///    (`a_slow_listener_is_told_as_old_what_it_saw_last`).
 /// 4. A slow, panicking or removed handler delays nobody (`a_handler_that_blocks_or_panics_delays_nobody`), and it may
-///    block for as long as it likes (`handlers_that_block_delay_nobody_on_a_runtime_with_one_thread`).
+///    block for as long as it likes (`handlers_that_block_delay_nobody_on_a_runtime_with_one_thread`): others are called
+///    after 5 milliseconds at the latest, or a second where the runtime has no thread to give, unless 4,096 calls last.
 /// 5. An object that cannot be decoded is named in the status, keeps its last good state, and returns when it can be
 ///    decoded again (`an_undecodable_object_is_quarantined_and_comes_back`).
 /// 6. What goes wrong is in the status while it lasts (`trouble_is_in_the_status_while_it_lasts`).

@@ -339,10 +339,11 @@ mod tests {
 
     use k8s_openapi::api::core::v1::ConfigMap;
     use parking_lot::Mutex;
+    use tokio_util::task::AbortOnDropHandle;
 
     use super::*;
-    use crate::fanout::Event;
-    use crate::informer::InformerBuilder;
+    use crate::fanout::{Event, Registration};
+    use crate::informer::{InformerBuilder, SharedInformer};
     use crate::object::Object;
     use crate::reflector::{ListRequest, WatchRequest};
     use crate::source::{ListStream, ListWatch, WatchStream};
@@ -355,39 +356,76 @@ mod tests {
         Object::new(object)
     }
 
-    /// Nobody takes from the queue at first, so that changes wait in it when the time has come.
+    const PERIOD: Duration = Duration::from_secs(10);
+
+    /// An informer whose queue nobody takes from, so that changes wait in it when the time has come.
+    struct Held {
+        informer: SharedInformer<ConfigMap>,
+        registration: Registration<ConfigMap>,
+        log: Arc<Mutex<Vec<String>>>,
+        resyncing: AbortOnDropHandle<()>,
+        producer: Producer<ConfigMap>,
+        consumer: Consumer<ConfigMap>,
+    }
+
+    impl Held {
+        fn new() -> Self {
+            let source: Arc<dyn ListWatch<ConfigMap>> = Arc::new(Silent);
+            let informer = InformerBuilder::of(vec![source]).resync(PERIOD).build();
+            let shared = &informer.shared;
+            let log = Arc::new(Mutex::new(Vec::new()));
+            let heard = Arc::clone(&log);
+            let handler = move |event: Event<ConfigMap>| {
+                let again = if matches!(event, Event::Updated { resync: true, .. }) { "again " } else { "" };
+                let version = event.object().meta().resource_version.clone().unwrap();
+                heard.lock().push(format!("{again}{version}"));
+            };
+            let registration = informer.add_event_handler(handler).unwrap();
+            let (producer, consumer) = queue(10);
+            shared.traffic.lock().add(producer.depth());
+            shared.stage.lock().fanout.start_resync(Instant::now().into_std());
+            let resyncing = resync(Arc::downgrade(shared), Arc::clone(&shared.resync_changed));
+            let resyncing = AbortOnDropHandle::new(tokio::spawn(resyncing));
+            Self { informer, registration, log, resyncing, producer, consumer }
+        }
+
+        /// Takes everything out of the queue.
+        async fn process(
+            self,
+        ) -> (SharedInformer<ConfigMap>, Registration<ConfigMap>, Arc<Mutex<Vec<String>>>) {
+            drop((self.producer, self.resyncing));
+            let shared = &self.informer.shared;
+            let (source, _) = shared.sources.lock().as_ref().unwrap().scopes().next().unwrap();
+            Processor { shared: Arc::downgrade(shared), source, consumer: self.consumer }.run().await;
+            (self.informer, self.registration, self.log)
+        }
+    }
+
     #[tokio::test(start_paused = true)]
     async fn a_resync_waits_in_the_queue_behind_what_came_before_it() {
-        const PERIOD: Duration = Duration::from_secs(10);
-        let source: Arc<dyn ListWatch<ConfigMap>> = Arc::new(Silent);
-        let informer = InformerBuilder::of(vec![source]).resync(PERIOD).build();
-        let shared = &informer.shared;
-        let log = Arc::new(Mutex::new(Vec::new()));
-        let heard = Arc::clone(&log);
-        let handler = move |event: Event<ConfigMap>| {
-            let mark = if matches!(event, Event::Updated { resync: true, .. }) { "again " } else { "" };
-            heard
-                .lock()
-                .push(format!("{mark}{}", event.object().meta().resource_version.as_deref().unwrap()));
-        };
-        let registration = informer.add_event_handler(handler).unwrap();
-        let (producer, consumer) = queue(10);
-        shared.traffic.lock().add(producer.depth());
-        shared.stage.lock().fanout.start_resync(Instant::now().into_std());
-        let resyncing = tokio::spawn(resync(Arc::downgrade(shared), Arc::clone(&shared.resync_changed)));
-
-        producer.push(Delta::Added(object("1"))).await.unwrap();
+        let held = Held::new();
+        held.producer.push(Delta::Added(object("1"))).await.unwrap();
         tokio::time::sleep(PERIOD + Duration::from_secs(1)).await;
-        producer.push(Delta::Updated(object("2"))).await.unwrap();
-        assert_eq!(log.lock().len(), 0, "nobody has taken anything out");
-        drop(producer);
-        let (source, _) = shared.sources.lock().as_ref().unwrap().scopes().next().unwrap();
-        Processor { shared: Arc::downgrade(shared), source, consumer }.run().await;
-
-        resyncing.abort();
+        held.producer.push(Delta::Updated(object("2"))).await.unwrap();
+        assert_eq!(held.log.lock().len(), 0, "nobody has taken anything out");
+        let (_informer, registration, log) = held.process().await;
         registration.drain();
         registration.ended().await;
         assert_eq!(*log.lock(), ["1", "again 1", "2"]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_resync_that_waits_is_not_lost_with_its_source() {
+        let held = Held::new();
+        let write = vec![Write::Put(object("1"))];
+        held.informer.shared.stage.lock().write(&held.informer.shared.store, write);
+        tokio::time::sleep(PERIOD + Duration::from_secs(1)).await;
+        assert_eq!((held.consumer.len(), held.log.lock().len()), (1, 1), "it waits");
+        let other: Arc<dyn ListWatch<ConfigMap>> = Arc::new(Silent);
+        held.informer.follow([other]).unwrap();
+        held.registration.drain();
+        held.registration.ended().await;
+        assert_eq!(*held.log.lock(), ["1", "again 1"]);
     }
 
     /// A source that is never asked.

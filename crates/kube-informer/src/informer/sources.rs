@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use kube_core::Resource;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::builder::Settings;
@@ -79,6 +80,8 @@ impl<K: Resource + Send + Sync + 'static> Sources<K> {
         let gone = shared.store.list().into_iter().filter(|object| !covered(object.namespace()));
         let gone = gone.map(|object| Write::RemoveKey(object.key().to_owned())).collect();
         stage.write(&shared.store, gone);
+        // A marker that says who is due may have waited in the queue of a source that has gone.
+        stage.fanout.tell_again(Instant::now().into_std(), &shared.store.snapshot());
         drop(stage);
         let objects = shared.store.snapshot().len();
         shared.status.send_modify(|status| status.cover(&scopes, objects));

@@ -11,7 +11,7 @@
 //! | `informer_processing_latency_seconds` | how long it took to write changes to the store and hand them to listeners |
 //! | `informer_store_resource_version` | the version up to which the copy is current (its last 15 digits) |
 //! | `informer_objects` | objects in the copy |
-//! | `informer_packed_bytes` | bytes as which packed objects rest |
+//! | `informer_packed_bytes` | bytes as which packed objects rest; what rests decoded is not counted |
 //! | `informer_synced` | 1 if the copy has been complete |
 //! | `informer_received_bytes_total` | bytes that have arrived from the server |
 //! | `informer_seconds_since_last_byte` | how long nothing has arrived |

@@ -387,11 +387,12 @@ async fn a_late_handler_is_synced_only_after_its_calls_with_everything_that_is_t
         log.lock().push(me.lock().as_ref().unwrap().has_synced());
     };
     // Held, so that the first call waits until it can be asked.
-    let mut held = own.lock();
-    let registration = informer.add_event_handler(handler).unwrap();
-    assert!(!registration.has_synced());
-    *held = Some(registration);
-    drop(held);
+    {
+        let mut held = own.lock();
+        let registration = informer.add_event_handler(handler).unwrap();
+        assert!(!registration.has_synced());
+        *held = Some(registration);
+    }
     while registrations.lock().len() < 3 {
         tokio::time::sleep(SECOND).await;
     }

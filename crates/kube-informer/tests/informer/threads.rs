@@ -334,7 +334,6 @@ async fn handlers_of_every_pace_hear_everything_in_order() {
             assert_eq!(last.swap(value, Ordering::SeqCst) + 1, value, "out of order");
             calls += 1;
             match number % 4 {
-                0 => {}
                 1 => std::thread::yield_now(),
                 2 if calls % 50 == 0 => busy(Duration::from_millis(7)),
                 3 if calls % 20 == 0 => busy(Duration::from_millis(1)),
