@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use kube_controller::manager::{Group, ManagerError, Task};
+use kube_controller::manager::{Group, ManagerError, Runnable, Running, Task};
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use crate::{Log, Part, Run, failing, manager, plain, settle};
 
@@ -114,4 +115,34 @@ async fn a_dropped_run_leaves_nothing_behind() {
     settle().await;
     assert!(handle.running().is_empty());
     assert!(handle.add(Part::new("late", Group::Others, &log)).is_err());
+}
+
+/// Something that only a leader may do, and that never gets done with preparing for it.
+struct Cold;
+
+impl Runnable for Cold {
+    fn name(&self) -> String {
+        "cold".to_owned()
+    }
+
+    fn warm_up(&mut self, _: CancellationToken) -> Running<'_> {
+        Box::pin(std::future::pending())
+    }
+
+    fn run(self: Box<Self>, _: CancellationToken) -> Running<'static> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_still_warms_up_when_the_time_is_over_is_named_too() {
+    let manager = plain().await;
+    manager.add(Cold).unwrap();
+    let run = Run::of(manager);
+    settle().await;
+    let begun = Instant::now();
+    let ended = run.end().await;
+    assert_eq!(begun.elapsed().as_secs(), 30, "it was waited for");
+    let Err(ManagerError::StillRunning { names, .. }) = ended else { panic!("{ended:?}") };
+    assert_eq!(names, ["cold"]);
 }

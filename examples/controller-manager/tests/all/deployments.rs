@@ -308,3 +308,48 @@ async fn pods_that_become_ready_one_by_one_are_followed_step_by_step() {
     assert_eq!(old, [3, 2, 1, 0], "one goes for each that works");
     run.end().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn whatever_somebody_writes_into_the_history_of_a_set_the_controller_goes_on() {
+    let world = World::new().await;
+    world.seed(&[deployment("web", 1, "v1")]);
+    let run = world.run(BOTH);
+    a_while().await;
+    image(&world, "v2");
+    a_while().await;
+    let first = world
+        .list("ReplicaSet")
+        .into_iter()
+        .find(|set| set["metadata"]["annotations"]["deployment.kubernetes.io/revision"] == "1");
+    // Longer than what is kept, and cut in the middle of a letter.
+    let history = format!("{}x", "ä".repeat(1500));
+    world.change("ReplicaSet", &name(&first.unwrap()), |set| {
+        set["metadata"]["annotations"]["deployment.kubernetes.io/revision-history"] = json!(history);
+    });
+    image(&world, "v1");
+    a_while().await;
+    assert_eq!(sets(&world), [set(2, "v2", 0), set(3, "v1", 1)]);
+    run.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn more_replicas_than_can_be_counted_do_not_end_the_controller() {
+    let world = World::idle(|server| server).await;
+    let mut many = deployment("many", 0, "v1");
+    many["spec"]["replicas"] = json!(i32::MAX);
+    // One for each worker.
+    let all: Vec<Value> = (0..5)
+        .map(|number| {
+            let mut one = many.clone();
+            one["metadata"]["name"] = json!(format!("many-{number}"));
+            one
+        })
+        .collect();
+    world.seed(&all);
+    let run = world.run("deployment");
+    a_while().await;
+    world.seed(&[deployment("web", 1, "v1")]);
+    a_while().await;
+    assert!(world.names("ReplicaSet").iter().any(|name| name.starts_with("web-")), "nobody looks any more");
+    run.end().await;
+}
