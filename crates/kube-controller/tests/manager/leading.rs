@@ -1,12 +1,15 @@
 //! What only a leader may do.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::coordination::v1::Lease;
 use kube_client::api::Api;
 use kube_controller::leader::{LeaderElector, LeaderElectorBuilder, Loss};
-use kube_controller::manager::{Group, ManagerError};
+use kube_controller::manager::{Group, ManagerError, Task};
 use kube_testserver::{Fault, TestServer};
+use parking_lot::Mutex;
+use tokio::time::Instant;
 
 use crate::{Log, Part, Run, failing, manager, server, settle};
 
@@ -138,4 +141,36 @@ async fn settings_of_an_election_that_make_no_sense_are_an_error() {
     let builder = kube_controller::Manager::builder().leader_election(election);
     let error = builder.build().await.unwrap_err().to_string();
     assert!(error.starts_with("leader election: ") && error.contains("identity"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_only_a_leader_may_do_does_nothing_when_a_frozen_process_wakes_up_after_the_lease() {
+    let server = server().await;
+    let manager = manager(|settings| settings.leader_election(election(&server, "one"))).await;
+    let acts = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&acts);
+    manager
+        .add(Task::new("acts", move |stop| async move {
+            while !stop.is_cancelled() {
+                log.lock().push(Instant::now());
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            Ok(())
+        }))
+        .unwrap();
+    let run = Run::of(manager);
+    // Between two renewals.
+    tokio::time::sleep(Duration::from_millis(30_502)).await;
+    let frozen = Instant::now();
+    // Nothing of the process runs meanwhile, as with SIGSTOP.
+    tokio::time::advance(Duration::from_secs(60)).await;
+    let ended = tokio::time::timeout(Duration::from_secs(1), run.ended()).await;
+    let late: Vec<Duration> = acts
+        .lock()
+        .iter()
+        .map(|act| act.saturating_duration_since(frozen))
+        .filter(|after| *after > Duration::from_secs(15))
+        .collect();
+    assert!(late.is_empty(), "{} acts when another may lead: {:?}; {ended:?}", late.len(), late[0]);
+    assert!(matches!(ended.unwrap(), Err(ManagerError::LostLeadership(_))));
 }
