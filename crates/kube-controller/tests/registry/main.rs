@@ -133,6 +133,21 @@ async fn controllers_that_do_not_end_in_time_are_named() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn controllers_that_do_not_end_after_another_has_failed_are_named_too() {
+    let (server, log) = (server().await, Log::default());
+    let failing = ControllerDescriptor::new("failing", |_| async {
+        Ok(NewController::new(|_| async { Err("the tea is cold".into()) }))
+    });
+    let registry = registry([named("lazy", &log, Duration::from_secs(60)), failing]);
+    let chosen = registry.select("*").unwrap();
+    let clients = ClientBuilder::shared(server.in_process_client());
+    let controllers = Controllers::builder(clients, registry, chosen).build();
+    let error = controllers.run(CancellationToken::new()).await.unwrap_err().to_string();
+    assert!(error.contains("controller failing: the tea is cold"), "{error}");
+    assert!(error.contains("lazy"), "what was aborted is not named: {error}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn one_that_cannot_be_built_fails_or_panics_ends_all_and_is_named() {
     let server = server().await;
     let broken = |name: &'static str| {
