@@ -179,14 +179,17 @@ impl Maker<'_> {
         let mut lines = Vec::new();
         let rows = [
             ("decode protobuf", "protobuf, full type", Some(AtMost(0.55))),
+            ("decode protobuf, kept", "protobuf, full type, while the last 10,000 are kept", None),
             ("decode protobuf, five fields", "protobuf, five fields", Some(AtMost(0.08))),
             ("decode protobuf, projection", "protobuf, all metadata and three fields (`Projection`)", None),
             ("decode JSON", "JSON, full type", Some(AtMostOfKube(0.7))),
             ("decode JSON, five fields", "JSON, five fields", None),
         ];
-        for (figure, unit, what) in
-            [("ns", Unit::Seconds, "time"), ("instructions", Unit::Instructions, "instructions")]
-        {
+        for (figure, unit, what) in [
+            ("ns", Unit::Seconds, "time"),
+            ("cpu_ns", Unit::Seconds, "CPU time"),
+            ("instructions", Unit::Instructions, "instructions"),
+        ] {
             for (row, title, bar) in rows {
                 let bar = bar.filter(|_| figure == "ns");
                 let Some(mut line) = self.line(format!("{title}: {what}"), row, DECODED, figure, unit, bar)

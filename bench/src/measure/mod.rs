@@ -104,6 +104,9 @@ pub(crate) struct Settings {
     /// What to make of it
     #[arg(long, default_value = "pod")]
     pub(crate) target: Target,
+    /// How many of the decoded pods are kept, the last ones
+    #[arg(long, default_value_t = 0)]
+    pub(crate) keep: usize,
 }
 
 impl Settings {

@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-/// So many values are in one piece of memory.
-const RUN: usize = 32;
+/// So many values are in one piece of memory, unless it is said otherwise.
+const VALUES: usize = 32;
 /// Children of a node.
 const FANOUT: usize = 64;
 
@@ -25,8 +25,8 @@ pub(super) fn bring_near<'a, T: Near + 'a>(values: impl IntoIterator<Item = &'a 
 }
 
 #[derive(Debug)]
-pub(super) struct Places<T> {
-    root: Arc<Node<T>>,
+pub(super) struct Places<T, const RUN: usize = VALUES> {
+    root: Arc<Node<T, RUN>>,
     /// How many levels of branches there are.
     height: u32,
     len: usize,
@@ -35,49 +35,73 @@ pub(super) struct Places<T> {
 /// In place, both of them: one piece of memory less on the way to a value. For objects they are of one size.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "runs are as large as branches, and thirty times as many")]
-enum Node<T> {
+enum Node<T, const RUN: usize> {
     /// Values, and nothing behind the last one.
     Run([T; RUN]),
-    Branch([Option<Arc<Node<T>>>; FANOUT]),
+    Branch([Option<Arc<Node<T, RUN>>>; FANOUT]),
 }
 
-impl<T> Places<T> {
+impl<T, const RUN: usize> Places<T, RUN> {
     pub(super) fn len(&self) -> usize {
         self.len
     }
 
     #[inline]
-    pub(super) fn get(&self, place: u32) -> Option<&T> {
-        let place = place as usize;
+    pub(super) fn get(&self, place: usize) -> Option<&T> {
+        self.run(place)?.get(place % RUN)
+    }
+
+    /// The piece of memory that has a place; none if nothing was ever put there.
+    #[inline]
+    pub(super) fn run(&self, place: usize) -> Option<&[T; RUN]> {
         if place >= self.len {
             return None;
         }
         let (mut node, mut height) = (&*self.root, self.height);
         loop {
             match node {
-                Node::Run(run) => return run.get(place % RUN),
+                Node::Run(run) => return Some(run),
                 Node::Branch(children) => {
                     height = height.checked_sub(1)?;
-                    node = children[child(place, height)].as_deref()?;
+                    node = children[child::<RUN>(place, height)].as_deref()?;
                 }
             }
         }
     }
 
     /// All values, in pieces, in their order.
-    pub(super) fn runs(&self) -> Runs<'_, T> {
+    pub(super) fn runs(&self) -> Runs<'_, T, RUN> {
         Runs { waiting: vec![&self.root], left: self.len }
     }
 }
 
-impl<T: Clone + Default + Near> Places<T> {
+impl<T: Clone + Default + Near, const RUN: usize> Places<T, RUN> {
     pub(super) fn new() -> Self {
         Self { root: Arc::new(Node::empty_run()), height: 0, len: 0 }
     }
 
+    /// So many values, all of them zero, which take no memory until something is put among them.
+    pub(super) fn sparse(len: usize) -> Self {
+        let mut height = 0;
+        while capacity::<RUN>(height) < len {
+            height += 1;
+        }
+        let root = if height == 0 { Node::empty_run() } else { Node::Branch([const { None }; FANOUT]) };
+        Self { root: Arc::new(root), height, len }
+    }
+
+    /// Puts a value in a place, if there is one.
+    pub(super) fn set(&mut self, place: usize, value: T) {
+        if place < self.len
+            && let Some(there) = self.get_mut(place)
+        {
+            *there = value;
+        }
+    }
+
     /// Puts a value behind the last one; returns its place.
     pub(super) fn push(&mut self, value: T) -> u32 {
-        if self.len == capacity(self.height) {
+        if self.len == capacity::<RUN>(self.height) {
             let mut children = [const { None }; FANOUT];
             children[0] = Some(Arc::clone(&self.root));
             self.root = Arc::new(Node::Branch(children));
@@ -94,7 +118,7 @@ impl<T: Clone + Default + Near> Places<T> {
 
     /// Puts a value in a place that has one; returns that one.
     pub(super) fn replace(&mut self, place: u32, value: T) -> Option<T> {
-        self.get(place)?;
+        self.get(place as usize)?;
         self.get_mut(place as usize).map(|there| std::mem::replace(there, value))
     }
 
@@ -120,7 +144,7 @@ impl<T: Clone + Default + Near> Places<T> {
                 Node::Run(run) => return run.get_mut(place % RUN),
                 Node::Branch(children) => {
                     height = height.checked_sub(1)?;
-                    let below = children[child(place, height)].get_or_insert_with(|| {
+                    let below = children[child::<RUN>(place, height)].get_or_insert_with(|| {
                         Arc::new(if height == 0 {
                             Node::empty_run()
                         } else {
@@ -134,19 +158,19 @@ impl<T: Clone + Default + Near> Places<T> {
     }
 }
 
-impl<T: Default> Node<T> {
+impl<T: Default, const RUN: usize> Node<T, RUN> {
     fn empty_run() -> Self {
         Node::Run(std::array::from_fn(|_| T::default()))
     }
 }
 
-impl<T> Clone for Places<T> {
+impl<T, const RUN: usize> Clone for Places<T, RUN> {
     fn clone(&self) -> Self {
         Self { root: Arc::clone(&self.root), height: self.height, len: self.len }
     }
 }
 
-impl<T: Clone + Near> Clone for Node<T> {
+impl<T: Clone + Near, const RUN: usize> Clone for Node<T, RUN> {
     fn clone(&self) -> Self {
         match self {
             Node::Run(run) => {
@@ -162,25 +186,25 @@ impl<T: Clone + Near> Clone for Node<T> {
 }
 
 /// How many values fit below so many levels of branches.
-fn capacity(height: u32) -> usize {
+fn capacity<const RUN: usize>(height: u32) -> usize {
     RUN.saturating_mul(FANOUT.saturating_pow(height))
 }
 
 /// Which child of a node leads to a place, if so many levels are between the child and the values.
 #[inline]
-fn child(place: usize, height: u32) -> usize {
+fn child<const RUN: usize>(place: usize, height: u32) -> usize {
     ((place / RUN) >> (height * FANOUT.trailing_zeros())) % FANOUT
 }
 
 /// All values, in pieces.
 #[derive(Debug)]
-pub(super) struct Runs<'a, T> {
+pub(super) struct Runs<'a, T, const RUN: usize = VALUES> {
     /// The next one last.
-    waiting: Vec<&'a Arc<Node<T>>>,
+    waiting: Vec<&'a Arc<Node<T, RUN>>>,
     left: usize,
 }
 
-impl<'a, T> Iterator for Runs<'a, T> {
+impl<'a, T, const RUN: usize> Iterator for Runs<'a, T, RUN> {
     type Item = &'a [T];
 
     fn next(&mut self) -> Option<&'a [T]> {
@@ -235,7 +259,7 @@ mod tests {
                     model.push(step);
                 }
             }
-            assert_eq!(places.get(at as u32), model.get(at));
+            assert_eq!(places.get(at), model.get(at));
             assert_eq!(places.len(), model.len());
             if step % 5_000 == 0 {
                 copies.push((places.clone(), model.clone()));
@@ -244,7 +268,7 @@ mod tests {
         for (copy, model) in &copies {
             assert!(contents(copy) == *model, "a copy of {} has changed", model.len());
         }
-        assert!(contents(&places) == model && model.len() > RUN * FANOUT);
+        assert!(contents(&places) == model && model.len() > VALUES * FANOUT);
     }
 
     #[test]
