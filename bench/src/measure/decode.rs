@@ -115,6 +115,7 @@ fn decoder(settings: &Settings) -> Decode {
         Target::Pod => ours::<Pod>(encoding, settings.keep),
         Target::Few => ours::<Few>(encoding, settings.keep),
         Target::Projection => ours::<Projection<Pod, Fields>>(encoding, settings.keep),
+        Target::Copy => copies::<Pod>(encoding, settings.keep),
     }
 }
 
@@ -122,6 +123,19 @@ fn ours<K: DeserializeOwned + 'static>(encoding: Encoding, keep: usize) -> Decod
     let mut kept = Kept::<K>::new(keep);
     Box::new(move |bytes| {
         kept.put(encoding.decode_object(bytes, DecodeOptions::default())?);
+        Ok(())
+    })
+}
+
+fn copies<K: DeserializeOwned + Clone + 'static>(encoding: Encoding, keep: usize) -> Decode {
+    let (mut kept, mut first) = (Kept::<K>::new(keep), None);
+    Box::new(move |bytes| {
+        let object = match &first {
+            Some(first) => K::clone(first),
+            None => encoding.decode_object(bytes, DecodeOptions::default())?,
+        };
+        first.get_or_insert_with(|| object.clone());
+        kept.put(object);
         Ok(())
     })
 }

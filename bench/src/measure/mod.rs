@@ -65,6 +65,8 @@ pub(crate) enum Target {
     Few,
     /// The metadata and three fields: what an informer of a projection keeps.
     Projection,
+    /// The whole type, copied from one that was decoded before: what no decoder can be quicker than.
+    Copy,
 }
 
 #[derive(Clone, Debug, clap::Args)]
