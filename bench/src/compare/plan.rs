@@ -78,6 +78,10 @@ pub(super) const OURS: [Contender; 3] = [
     Contender::Ours(Residency::Decoded),
 ];
 
+/// The same in a program that cares for its allocator.
+pub(super) const ROOMY: [Contender; 2] =
+    [Contender::OursRoomy(Residency::Adaptive), Contender::OursRoomy(Residency::Decoded)];
+
 const GO: [Contender; 2] = [Contender::ClientGo(Way::List), Contender::ClientGo(Way::WatchList)];
 const KUBE_RUNTIME: [Contender; 2] =
     [Contender::KubeRuntime(Way::List), Contender::KubeRuntime(Way::WatchList)];
@@ -100,6 +104,7 @@ pub(super) fn jobs(sizes: &Sizes) -> Vec<Job> {
     let one_each = [&OURS[..], &[ONE_GO, ONE_KUBE_RUNTIME]].concat();
     for handlers in [1, 10, 100] {
         let who = if handlers == 1 { &one_each[..] } else { &[OURS[0], OURS[2], ONE_GO] };
+        let who = &[who, &ROOMY].concat();
         let mut events = job("events", "pods", sizes.pods_of_events, who);
         events.row = row("events", "pods", handlers);
         events.arguments.extend([("events", sizes.events.to_string()), ("handlers", handlers.to_string())]);
@@ -163,9 +168,10 @@ const fn decoding(
     Decoding { row, form, target, kept: false, contenders }
 }
 
-pub(super) const DECODES: [Decoding; 6] = [
-    decoding("decode protobuf", "pb", "pod", &[OURS[2], ONE_GO]),
-    Decoding { kept: true, ..decoding("decode protobuf, kept", "pb", "pod", &[OURS[2], ONE_GO]) },
+pub(super) const DECODES: [Decoding; 7] = [
+    decoding("decode protobuf", "pb", "pod", &[OURS[2], ONE_GO, ROOMY[1]]),
+    Decoding { kept: true, ..decoding("decode protobuf, kept", "pb", "pod", &[OURS[2], ONE_GO, ROOMY[1]]) },
+    decoding("decode protobuf, copied", "pb", "copy", &[OURS[2], ROOMY[1]]),
     decoding("decode protobuf, five fields", "pb", "few", &[OURS[2]]),
     decoding("decode protobuf, projection", "pb", "projection", &[OURS[2]]),
     decoding("decode JSON", "json", "pod", &[OURS[2], ONE_GO, ONE_KUBE_RUNTIME]),

@@ -73,7 +73,8 @@ impl<K> Kept<K> {
         if self.objects.len() < self.most {
             self.objects.push(Box::new(object));
         } else if let Some(oldest) = self.objects.get_mut(self.next) {
-            *oldest = Box::new(object);
+            // A new piece of memory for each, as in a cache.
+            drop(std::mem::replace(oldest, Box::new(object)));
             self.next = (self.next + 1) % self.most;
         } else {
             std::hint::black_box(&object);

@@ -140,7 +140,9 @@ impl<K> Indexed<K> {
 
     /// Whether the object in a place has a value.
     pub(super) fn has(&self, value: &str, place: u32) -> bool {
-        self.values.get(place as usize).is_some_and(|values| values.as_slice().iter().any(|known| **known == *value))
+        self.values
+            .get(place as usize)
+            .is_some_and(|values| values.as_slice().iter().any(|known| **known == *value))
     }
 
     /// There is an object behind the last one.

@@ -89,7 +89,9 @@ impl Keys {
 
     /// Takes out a place.
     pub(super) fn remove(&mut self, hash: u64, place: u32) {
-        let Some((mut empty, ())) = self.position(hash, |known| (known == place).then_some(())) else { return };
+        let Some((mut empty, ())) = self.position(hash, |known| (known == place).then_some(())) else {
+            return;
+        };
         self.used -= 1;
         // What is behind it goes on being found: it moves up, unless that would be before the slot of its hash.
         let mut at = empty;
