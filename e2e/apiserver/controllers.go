@@ -46,7 +46,7 @@ func startControllers(o *options, keys *pki, server *apiServer) (*controllers, e
 	for _, name := range o.controllers {
 		flags = append(flags, "--controllers="+name)
 	}
-	if err := set.Parse(flags); err != nil {
+	if err := set.Parse(append(flags, o.managerFlags...)); err != nil {
 		return nil, fmt.Errorf("kube-controller-manager: %w", err)
 	}
 	config, err := options.Config(context.Background(), all, disabled, aliases)

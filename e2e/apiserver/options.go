@@ -29,6 +29,7 @@ type options struct {
 	cacheSizes    []string
 	inflight      int
 	controllers   []string
+	managerFlags  []string
 	stopWithStdin bool
 	temporary     bool
 	// What follows -- on the command line: flags for kube-apiserver as they are.
@@ -53,6 +54,7 @@ func parse(arguments []string) (*options, error) {
 	flags.StringSliceVar(&o.cacheSizes, "watch-cache-size", nil, "RESOURCE[.GROUP]#SIZE: 0 for no watch cache of a resource. Others change nothing: kube-apiserver chooses the size itself.")
 	flags.IntVar(&o.inflight, "max-requests-inflight", 0, "How many reading requests may be under way; 0 for as many as kube-apiserver likes.")
 	flags.StringSliceVar(&o.controllers, "controllers", nil, "Also run kube-controller-manager, with these controllers: '*', '*,-namespace-controller'.")
+	flags.StringArrayVar(&o.managerFlags, "controller-manager-flag", nil, "A flag of kube-controller-manager itself, as --name=value. May be repeated.")
 	flags.BoolVar(&o.stopWithStdin, "stop-with-stdin", false, "Stop when stdin is closed.")
 	flags.BoolVar(&o.temporary, "temporary", false, "Remove --dir when the server has stopped in good order.")
 	flags.Usage = func() {

@@ -49,6 +49,8 @@
 //! # tokio::runtime::Runtime::new().unwrap().block_on(example()).unwrap();
 //! ```
 //!
+//! The feature `tls` lets a manager serve its pages over TLS.
+//!
 //! Nothing here needs a runtime of its own, reads the wall clock to decide anything, or draws randomness without a seed.
 
 mod clock;

@@ -40,6 +40,7 @@ pub mod informer;
 pub mod lister;
 pub mod metrics;
 pub mod object;
+pub mod panics;
 pub mod projection;
 pub mod queue;
 mod random;

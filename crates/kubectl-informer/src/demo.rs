@@ -1,21 +1,23 @@
-//! `demo`: a server with a small changing cluster inside, and every change on a line of its own.
+//! `demo`: a small cluster in this process, with controllers that make Pods of Foos, and every change on a line of its
+//! own.
 
 use std::time::Duration;
 
 use clap::Args;
-use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::{ConfigMap, Event, Namespace, Pod};
+use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
+use k8s_openapi::api::core::v1::{Event, Namespace, Pod};
 use kube_client::Resource;
 use kube_client::core::ApiResource;
 use kube_informer::SharedInformerFactory;
+use sample_controller::foo::Foo;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::embedded::Embedded;
+use crate::embedded::{DEFAULT_PAUSE, Embedded};
 use crate::follow::{Followed, Following, Format, Show};
 use crate::line::counted;
 use crate::output::{Output, To};
-use crate::paint::{DIM, Paint};
+use crate::paint::{BOLD, DIM, Paint};
 use crate::seen::What;
 use crate::stop;
 
@@ -24,18 +26,22 @@ pub(crate) struct DemoArguments {
     /// Stop after so many seconds [default: run until Ctrl-C]
     #[arg(long, value_name = "SECONDS", value_parser = stop::seconds)]
     duration: Option<Duration>,
+    /// Wait so many seconds after each step, when all that follows from it has happened [default: 2]
+    #[arg(long, value_name = "SECONDS", value_parser = stop::seconds_or_never)]
+    pause: Option<Duration>,
 }
 
 type Failure = Box<dyn std::error::Error>;
 
 pub(crate) async fn run(arguments: DemoArguments) -> Result<(), Failure> {
     let end = stop::end(arguments.duration);
-    let embedded = Embedded::start().await?;
+    let mut embedded = Embedded::start(arguments.pause.unwrap_or(DEFAULT_PAUSE)).await?;
     let factory = SharedInformerFactory::new(embedded.client());
     let followed = vec![
         followed::<Namespace>(&factory)?,
-        followed::<ConfigMap>(&factory)?,
+        followed::<Foo>(&factory)?,
         followed::<Deployment>(&factory)?,
+        followed::<ReplicaSet>(&factory)?,
         followed::<Pod>(&factory)?,
         followed::<Event>(&factory)?,
     ];
@@ -43,22 +49,32 @@ pub(crate) async fn run(arguments: DemoArguments) -> Result<(), Failure> {
     let mut following = Following::new(followed, show);
     let (output, paint) = (Output::start(), Paint::of_stdout());
     let url = embedded.url();
-    let hello = format!("a Kubernetes API server with a small changing cluster runs on {url}");
+    let hello = format!("a small Kubernetes cluster runs in this process, its API server on {url}");
     output.print(To::Stdout, hello).await;
-    let hint = format!("look into it: kubectl --server {url} get pods -A --watch; Ctrl-C stops it");
+    let hint = format!("look into it: kubectl --server {url} get foos,deploy,rs,pods -A; Ctrl-C stops it");
     output.print(To::Stdout, paint.painted(DIM, &hint)).await;
+    let say = async |step: String| {
+        output.print(To::Stdout, paint.painted(BOLD, &format!("{:<8}  {step}", "STEP"))).await;
+    };
 
     factory.start();
     let outcome = tokio::select! {
         biased;
         () = end => Ok(()),
-        error = embedded.live() => Err(error),
+        error = embedded.live(say) => Err(error),
         () = following.run(&output) => Ok(()),
     };
     factory.shutdown().await;
-    let did = embedded.stop().await;
-    let last = format!("stopped in good order: {} shown; {did}", counted(following.shown(), "event"));
-    output.finish(Some((To::Stdout, paint.painted(DIM, &last)))).await;
+    let stopped = embedded.stop().await;
+    let last = outcome.and(stopped).map(|did| {
+        let last = format!("stopped in good order: {} shown; {did}", counted(following.shown(), "event"));
+        (To::Stdout, paint.painted(DIM, &last))
+    });
+    let (last, outcome) = match last {
+        Ok(last) => (Some(last), Ok(())),
+        Err(error) => (None, Err(error)),
+    };
+    output.finish(last).await;
     Ok(outcome?)
 }
 

@@ -41,7 +41,9 @@ fn compare(found: &mut Vec<Change>, path: &str, old: Option<&Value>, new: Option
     if old == new || NOISE.contains(&path) {
         return;
     }
-    if let (Some(before), Some(after)) = (fields(old), fields(new)) {
+    if let (Some(Value::Object(before)), Some(Value::Object(after))) = (old, new) {
+        maps(found, path, Some(before), Some(after));
+    } else if let (Some(before), Some(after)) = (fields(old), fields(new)) {
         maps(found, path, before, after);
     } else if let (Some(before), Some(after)) = (items(old), items(new))
         && lists(found, path, before, after)
@@ -54,7 +56,7 @@ fn compare(found: &mut Vec<Change>, path: &str, old: Option<&Value>, new: Option
 
 type Fields<'a> = Option<&'a Map<String, Value>>;
 
-/// What is not there has no fields; what is something else, or an empty map, is compared as a whole.
+/// What is not there has no fields; what is something else, or an empty map that comes or goes, is compared as a whole.
 fn fields(value: Option<&Value>) -> Option<Fields<'_>> {
     match value {
         None => Some(None),
@@ -192,7 +194,8 @@ mod tests {
                 r#"status.phase - "Running""#,
             ]
         );
-        assert_eq!(words(&json!({"spec": {}}), &json!({"spec": {"a": 1}})), [r#"spec {} {"a":1}"#]);
+        assert_eq!(words(&json!({"spec": {}}), &json!({"spec": {"a": 1}})), ["spec.a - 1"]);
+        assert_eq!(words(&json!({"spec": {"a": 1}}), &json!({"spec": {}})), ["spec.a 1 -"]);
         assert_eq!(words(&json!({"spec": 1}), &json!({"spec": {"a": 1}})), [r#"spec 1 {"a":1}"#]);
     }
 

@@ -60,7 +60,7 @@ impl Columns {
             return self.paint.painted(DIM, "nothing but its version");
         }
         let mut shown: Vec<&Change> = changes.iter().collect();
-        shown.sort_by_key(|change| is_bookkeeping(&change.path));
+        shown.sort_by_key(|change| rank(&change.path));
         let more = shown.len().saturating_sub(MAX_FIELDS);
         let mut words: Vec<String> =
             shown.into_iter().take(MAX_FIELDS).map(|change| self.change(what, change)).collect();
@@ -85,11 +85,23 @@ impl Columns {
     }
 }
 
-/// Fields that only say when, how long or for which version come last.
-fn is_bookkeeping(path: &str) -> bool {
+/// What is wanted comes first, then what is there; what explains that, and what only says when, how long or for which
+/// version, comes last.
+fn rank(path: &str) -> u8 {
     let field = path.rsplit('.').next().unwrap_or(path);
-    matches!(field, "observedGeneration" | "deletionGracePeriodSeconds" | "lastTimestamp")
-        || field.ends_with("Time")
+    let is_bookkeeping =
+        matches!(field, "observedGeneration" | "deletionGracePeriodSeconds" | "lastTimestamp")
+            || field.ends_with("Time");
+    let is_remark = path.contains(".conditions[") && matches!(field, "type" | "reason" | "message");
+    if is_bookkeeping || is_remark {
+        3
+    } else if path.starts_with("metadata.annotations") {
+        2
+    } else if path.starts_with("spec.") {
+        0
+    } else {
+        1
+    }
 }
 
 /// What nobody should read over a shoulder.
@@ -143,6 +155,10 @@ fn summary(what: &What, object: &Value) -> String {
             let message = object.get("message").or_else(|| object.get("note")).and_then(Value::as_str);
             let message: String = message.unwrap_or("").chars().take(2 * MAX_VALUE).collect();
             format!("{} {}: {}", text("/involvedObject/name"), text("/reason"), harmless(&message))
+        }
+        "Foo" => {
+            let wanted = u64::try_from(number("/spec/replicas")).unwrap_or(0);
+            format!("{} of {} available", number("/status/availableReplicas"), counted(wanted, "replica"))
         }
         "Service" => format!("{} {}", text("/spec/type"), text("/spec/clusterIP")),
         _ => text("/status/phase"),
@@ -231,6 +247,30 @@ mod tests {
         let before = json!({"status": {"conditions": [{"type": "Ready", "lastHeartbeatTime": "1"}]}});
         assert_eq!(modified(&pods, &before, &heartbeat), "status.conditions[Ready].lastHeartbeatTime 1 → 2");
         assert_eq!(modified(&pods, &old, &old), "nothing but its version");
+    }
+
+    #[test]
+    fn what_is_wanted_comes_before_what_is_said_about_it() {
+        let sets = what("apps/v1", "ReplicaSet", "replicasets.apps");
+        let state = |replicas: i32, status: &str| {
+            json!({
+                "metadata": {"annotations": {"desired": replicas.to_string()}},
+                "spec": {"replicas": replicas},
+                "status": {"conditions": [{"type": "Full", "status": status, "reason": status}]},
+            })
+        };
+        assert_eq!(
+            modified(&sets, &state(1, "False"), &state(2, "True")),
+            "spec.replicas 1 → 2, status.conditions[Full].status False → True, \
+             metadata.annotations.desired 1 → 2, and 1 more"
+        );
+    }
+
+    #[test]
+    fn a_foo_says_how_many_replicas_it_has_of_how_many() {
+        let foos = what("samplecontroller.k8s.io/v1alpha1", "Foo", "foos.samplecontroller.k8s.io");
+        let foo = json!({"spec": {"replicas": 3}, "status": {"availableReplicas": 1}});
+        assert_eq!(summary(&foos, &foo), "1 of 3 replicas available");
     }
 
     #[test]

@@ -14,7 +14,6 @@ mod serve;
 mod stop;
 mod trouble;
 mod watch;
-mod world;
 
 use std::process::ExitCode;
 
@@ -24,7 +23,7 @@ const EXAMPLES: &str = "\
 Without a command it runs `demo`, which needs nothing.
 
 Examples:
-  kubectl-informer                                  a changing cluster in this process, and all that happens in it
+  kubectl-informer                                  a small cluster in this process, and all that happens in it
   kubectl-informer watch pods,deploy -n shop        the pods and deployments of a namespace of your cluster
   kubectl-informer watch events -A -o json          all events, as JSON
   kubectl-informer serve --kubeconfig-out ./config  an API server to try things on";
@@ -43,7 +42,7 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Start a server with a small changing cluster inside, and print every change
+    /// Start a small cluster in this process, with controllers at work, and print every change
     Demo(demo::DemoArguments),
     /// Print every change of resources of a cluster, until Ctrl-C
     Watch(watch::WatchArguments),

@@ -14,7 +14,7 @@ use kube_informer::source::{KubeSource, SourceError};
 use tokio::sync::watch;
 
 use crate::connect::{Cluster, ConnectError, connect};
-use crate::embedded::{Embedded, EmbeddedError};
+use crate::embedded::{DEFAULT_PAUSE, Embedded, EmbeddedError};
 use crate::follow::{Followed, Following, Format, Show};
 use crate::line::counted;
 use crate::output::{Output, To};
@@ -123,8 +123,8 @@ pub(crate) async fn run(arguments: WatchArguments) -> Result<(), Box<dyn std::er
         return Err(WatchError::NothingNamed.into());
     }
     let mut end = pin!(stop::end(arguments.duration));
-    let embedded = match arguments.embedded {
-        true => Some(Embedded::start().await.map_err(WatchError::from)?),
+    let mut embedded = match arguments.embedded {
+        true => Some(Embedded::start(DEFAULT_PAUSE).await.map_err(WatchError::from)?),
         false => None,
     };
     let informers = tokio::select! {
@@ -138,10 +138,13 @@ pub(crate) async fn run(arguments: WatchArguments) -> Result<(), Box<dyn std::er
         informer.start();
     }
     let output = Output::start();
-    let outcome = follow(&arguments, followed, embedded.as_ref(), end, &output).await;
+    let mut outcome = follow(&arguments, followed, embedded.as_mut(), end, &output).await;
     join_all(informers.iter().map(|(_, informer)| informer.shutdown())).await;
     if let Some(embedded) = embedded {
-        embedded.stop().await;
+        outcome = match (outcome, embedded.stop().await) {
+            (Ok(_), Err(error)) => Err(error.into()),
+            (outcome, _) => outcome,
+        };
     }
     let last = outcome.as_ref().ok().map(|shown| {
         let note = format!("stopped in good order: {} shown", counted(*shown, "event"));
@@ -157,7 +160,7 @@ pub(crate) async fn run(arguments: WatchArguments) -> Result<(), Box<dyn std::er
 async fn follow(
     arguments: &WatchArguments,
     followed: Vec<Followed>,
-    embedded: Option<&Embedded>,
+    embedded: Option<&mut Embedded>,
     mut end: Pin<&mut impl Future<Output = ()>>,
     output: &Output,
 ) -> Result<u64, WatchError> {
@@ -178,9 +181,10 @@ async fn follow(
 }
 
 /// What happens in the embedded cluster, if there is one.
-async fn life(embedded: Option<&Embedded>) -> EmbeddedError {
+async fn life(embedded: Option<&mut Embedded>) -> EmbeddedError {
     match embedded {
-        Some(embedded) => embedded.live().await,
+        // The lines are for events alone.
+        Some(embedded) => embedded.live(async |_| {}).await,
         None => std::future::pending().await,
     }
 }

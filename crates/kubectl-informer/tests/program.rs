@@ -238,11 +238,11 @@ fn kinds_without_a_namespace_and_kinds_named_twice_are_shown_once() {
 fn watch_shows_the_embedded_cluster_in_columns_and_how_it_goes_beside() {
     let (lines, notes) =
         stopped_after(&["watch", "deploy,po", "Namespace", "--embedded", "--status", "0.2"], |line| {
-            line == "MODIFIED  apps/v1 Deployment      shop/web              status.readyReplicas none → 1"
+            line.starts_with("MODIFIED  v1 Pod  ") && line.contains("status.phase Pending → Running")
         });
     for wanted in [
         "ADDED     v1 Namespace            shop                  Active",
-        "ADDED     apps/v1 Deployment      shop/web              0 of 1 ready",
+        "ADDED     apps/v1 Deployment      shop/web              0 of 3 ready",
     ] {
         assert!(lines.iter().any(|line| line == wanted), "{lines:?}");
     }
@@ -273,8 +273,8 @@ fn every_line_of_json_is_one_event() {
     assert_eq!(find("ADDED", "default")["initial"], true);
     assert_eq!(find("ADDED", "shop")["initial"], false);
     assert_eq!(find("ADDED", "default")["object"]["kind"], "Namespace");
-    let changed = find("MODIFIED", "web")["changed"].as_array().unwrap();
-    assert_eq!(changed[0], serde_json::json!({"path": "status", "old": {}, "new": {"replicas": 1}}));
+    let revision = "metadata.annotations[deployment.kubernetes.io/revision]";
+    assert_eq!(find("MODIFIED", "web")["changed"], serde_json::json!([{"path": revision, "new": "1"}]));
 }
 
 #[cfg(unix)]
@@ -362,15 +362,81 @@ fn serve_answers_until_it_is_told_to_stop() {
     server.kill().unwrap();
 }
 
+#[cfg(unix)]
 #[test]
-fn the_demo_shows_what_happens_without_colours_when_nobody_looks() {
-    let output = run(&["demo", "--duration", "0.8"]);
-    assert!(output.status.success());
-    let text = String::from_utf8(output.stdout).unwrap();
-    for wanted in ["ADDED     v1 Namespace            shop", "ADDED     apps/v1 Deployment      shop/web"] {
-        assert!(text.contains(wanted), "{text}");
+fn the_demo_shows_a_foo_become_pods_and_go_again_without_colours_when_nobody_looks() {
+    let mut created = 0;
+    let (lines, notes) = stopped_after(&["demo", "--pause", "0.2"], |line| {
+        created += usize::from(line.starts_with("STEP      A Foo is created"));
+        created == 2
+    });
+    assert!(notes.is_empty(), "{notes:?}");
+    assert!(!lines.iter().any(|line| line.contains('\u{1b}')));
+    // A step is said before it is done, so what follows from it comes after it.
+    let mut rest = lines.as_slice();
+    let mut expect = |step: &str, follows: &[&[&str]]| {
+        let at = rest.iter().position(|line| line.starts_with("STEP") && line.contains(step));
+        rest = &rest[at.unwrap_or_else(|| panic!("{step} in {lines:#?}"))..];
+        for words in follows {
+            let is_it = |line: &&String| words.iter().all(|word| line.contains(word));
+            assert!(rest.iter().any(|line| is_it(&line)), "{words:?} after {step} in {lines:#?}");
+        }
+    };
+    expect(
+        "A Foo is created: shop/web wants 3 replicas",
+        &[
+            &["ADDED", "samplecontroller.k8s.io/v1alpha1 Foo", "shop/web", "0 of 3 replicas available"],
+            &["ADDED", "apps/v1 Deployment", "shop/web", "0 of 3 ready"],
+            &["ADDED", "apps/v1 ReplicaSet", "shop/web-", "0 of 3 ready"],
+            &["ADDED", "v1 Pod", "shop/web-", "Pending"],
+            &["MODIFIED", "v1 Pod", "shop/web-", "spec.nodeName none → node-"],
+            &["MODIFIED", "v1 Pod", "shop/web-", "status.phase Pending → Running"],
+            &["MODIFIED", "v1alpha1 Foo", "shop/web", "→ 3"],
+        ],
+    );
+    expect(
+        "The Foo is scaled up: shop/web wants 5 replicas",
+        &[
+            &["MODIFIED", "v1alpha1 Foo", "shop/web", "spec.replicas 3 → 5"],
+            &["MODIFIED", "apps/v1 Deployment", "shop/web", "spec.replicas 3 → 5"],
+            &["MODIFIED", "apps/v1 ReplicaSet", "shop/web-", "spec.replicas 3 → 5"],
+            &["ADDED", "v1 Pod", "shop/web-"],
+        ],
+    );
+    expect(
+        "The Foo is scaled down: shop/web wants 2 replicas",
+        &[&["MODIFIED", "v1alpha1 Foo", "spec.replicas 5 → 2"], &["DELETED", "v1 Pod", "shop/web-"]],
+    );
+    expect(
+        "The Deployment gets the image nginx:1.29",
+        &[
+            &["MODIFIED", "apps/v1 Deployment", "image nginx:latest → nginx:1.29"],
+            &["ADDED", "apps/v1 ReplicaSet", "shop/web-"],
+        ],
+    );
+    expect("A Pod is deleted: shop/web-", &[&["DELETED", "v1 Pod", "shop/web-"], &["ADDED", "v1 Pod"]]);
+    expect(
+        "The Foo is deleted: shop/web",
+        &[
+            &["DELETED", "v1alpha1 Foo", "shop/web"],
+            &["DELETED", "apps/v1 Deployment", "shop/web"],
+            &["DELETED", "apps/v1 ReplicaSet", "shop/web-"],
+            &["DELETED", "v1 Pod", "shop/web-"],
+        ],
+    );
+    expect("A Foo is created: shop/cart wants 3 replicas", &[]);
+    for kind in ["namespaces", "foos.samplecontroller.k8s.io", "deployments.apps", "replicasets.apps", "pods"]
+    {
+        assert!(lines.iter().any(|line| line.starts_with(&format!("STATUS    {kind} "))), "{kind}");
     }
-    assert!(!text.contains('\u{1b}'), "{text}");
+}
+
+#[test]
+fn the_demo_ends_after_the_time_that_was_given() {
+    let output = run(&["demo", "--duration", "0.2"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{text}");
+    assert!(text.lines().last().unwrap().starts_with("stopped in good order: "), "{text}");
 }
 
 #[cfg(unix)]

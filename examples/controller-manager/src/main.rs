@@ -7,6 +7,7 @@
 #![allow(clippy::print_stderr, reason = "it tells people how it is doing")]
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use controller_manager::Options;
 use k8s_openapi::jiff::Timestamp;
 use kube_client::Config;
 use kube_controller::leader::LeaderElector;
-use kube_controller::manager::{BoxError, Manager, stop_on_signal};
+use kube_controller::manager::{BoxError, Manager, TlsFiles, stop_on_signal};
 use kube_controller::registry::{ClientBuilder, Controllers};
 
 /// Looks after deployments, replica sets, garbage and finished jobs.
@@ -49,6 +50,14 @@ struct Arguments {
     /// Serves /metrics there.
     #[arg(long)]
     metrics_address: Option<SocketAddr>,
+
+    /// Serves health and metrics over TLS with the certificate in this file, which is read again when it changes.
+    #[arg(long, value_name = "FILE", requires = "tls_private_key_file")]
+    tls_cert_file: Option<PathBuf>,
+
+    /// The key of the certificate.
+    #[arg(long, value_name = "FILE", requires = "tls_cert_file")]
+    tls_private_key_file: Option<PathBuf>,
 
     /// Serves /debug/informers and /debug/queues there, on this machine only.
     #[arg(long)]
@@ -99,6 +108,10 @@ async fn run(arguments: Arguments) -> Result<(), BoxError> {
     }
     if let Some(address) = arguments.debug_address {
         manager = manager.debug_address(address);
+    }
+    if let (Some(certificate), Some(key)) = (arguments.tls_cert_file, arguments.tls_private_key_file) {
+        let files = TlsFiles::new(certificate, key).on_error(|error| eprintln!("certificate: {error}"));
+        manager = manager.health_tls(files.clone()).metrics_tls(files);
     }
     let manager = manager.build().await?;
     eprintln!("controllers: {}", chosen.names().join(", "));

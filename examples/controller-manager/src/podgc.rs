@@ -1,8 +1,8 @@
 //! Pods that nobody else will end.
 //!
-//! Every [`PERIOD`] those are deleted, without grace: the oldest finished ones if there are more than [`KEPT`], those on
-//! nodes that are gone (and stay gone for [`QUARANTINE`]), and those that were told to end before they had a node. One that
-//! still seems to run is first said to have failed.
+//! At the start and every [`PERIOD`] those are deleted, without grace: the oldest finished ones if there are more than
+//! [`KEPT`], those on nodes that are gone (and stay gone for [`QUARANTINE`]), and those that were told to end before they
+//! had a node, or on a node that is out of service. One that still seems to run is first said to have failed.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::Duration;
@@ -19,7 +19,7 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use crate::Options;
-use crate::pods::{is_finished, node};
+use crate::pods::{is_finished, node, phase};
 use crate::worker::{Outcome, is_not_found};
 
 /// How often everything is looked at.
@@ -60,8 +60,9 @@ fn build(context: &ControllerContext, options: Options, kept: usize) -> Result<N
         if stop.run_until_cancelled(ready).await != Some(true) {
             return Ok(());
         }
-        while let Some(()) = stop.run_until_cancelled(tokio::time::sleep(PERIOD)).await {
+        while !stop.is_cancelled() {
             collector.collect().await;
+            stop.run_until_cancelled(tokio::time::sleep(PERIOD)).await;
         }
         Ok(())
     }))
@@ -88,24 +89,23 @@ impl Collector {
 
         let is_going = |pod: &Object<Pod>| pod.metadata.deletion_timestamp.is_some();
         let on = |pod: &Object<Pod>, nodes: &dyn Fn(&str) -> bool| node(pod).is_some_and(nodes);
-        let mut garbage: Vec<(&Object<Pod>, &str)> = Vec::new();
+        let mut garbage: Vec<(&Object<Pod>, Why)> = Vec::new();
         for pod in &pods {
             if on(pod, &|node| gone.contains(node)) {
-                garbage.push((pod, "node no longer exists"));
-            } else if is_going(pod) && node(pod).is_none() {
-                garbage.push((pod, "never scheduled"));
-            } else if is_going(pod) && on(pod, &|node| lost.contains(node)) {
-                garbage.push((pod, "node out of service"));
+                garbage.push((pod, Why::NodeGone));
+            } else if is_going(pod) && (node(pod).is_none() || on(pod, &|node| lost.contains(node))) {
+                garbage.push((pod, Why::NobodyEndsIt));
             }
         }
-        let mut finished: Vec<&Object<Pod>> =
-            pods.iter().filter(|pod| is_finished(pod) && !is_going(pod)).collect();
+        let mut finished: Vec<&Object<Pod>> = pods.iter().filter(|pod| is_finished(pod)).collect();
         if finished.len() > self.kept {
+            // What was evicted says least of whoever made it.
             finished.sort_by_cached_key(|pod| {
-                (pod.metadata.creation_timestamp.as_ref().map(|time| time.0), pod.key().to_owned())
+                let made = pod.metadata.creation_timestamp.as_ref().map(|time| time.0);
+                (!is_evicted(pod), made, pod.key().to_owned())
             });
             finished.truncate(finished.len() - self.kept);
-            garbage.extend(finished.into_iter().map(|pod| (pod, "finished")));
+            garbage.extend(finished.into_iter().map(|pod| (pod, Why::TooMany)));
         }
         let mut seen = BTreeSet::new();
         for (pod, why) in garbage {
@@ -138,18 +138,25 @@ impl Collector {
         gone
     }
 
-    async fn delete(&self, pod: &Object<Pod>, why: &str) -> Outcome {
+    async fn delete(&self, pod: &Object<Pod>, why: Why) -> Outcome {
         let pods: Api<Pod> = Api::namespaced(self.client.clone(), pod.namespace());
         if !is_finished(pod) {
             // Whoever looks after it learns that it will not go on.
-            let condition = json!({
-                "type": "DisruptionTarget",
-                "status": "True",
-                "reason": "DeletionByPodGC",
-                "message": format!("PodGC: {why}"),
-                "lastTransitionTime": self.options.now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+            let generation = pod.metadata.generation;
+            let mut failed = json!({
+                "metadata": {"uid": pod.uid()},
+                "status": {"phase": "Failed", "observedGeneration": generation},
             });
-            let failed = json!({"metadata": {"uid": pod.uid()}, "status": {"phase": "Failed", "conditions": [condition]}});
+            if why == Why::NodeGone {
+                failed["status"]["conditions"] = json!([{
+                    "type": "DisruptionTarget",
+                    "status": "True",
+                    "reason": "DeletionByPodGC",
+                    "message": "PodGC: node no longer exists",
+                    "observedGeneration": generation,
+                    "lastTransitionTime": self.options.now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+                }]);
+            }
             let patched =
                 pods.patch_status(pod.name(), &PatchParams::default(), &Patch::Strategic(&failed)).await;
             match patched {
@@ -168,6 +175,22 @@ impl Collector {
             _ => Ok(()),
         }
     }
+}
+
+/// Why a pod is deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Why {
+    /// Its node is gone: whoever made it is told that this was not its fault.
+    NodeGone,
+    /// It was told to end, and there is nobody who would see to it.
+    NobodyEndsIt,
+    /// There are too many that have finished.
+    TooMany,
+}
+
+fn is_evicted(pod: &Pod) -> bool {
+    let reason = pod.status.as_ref().and_then(|status| status.reason.as_deref());
+    phase(pod) == "Failed" && reason == Some("Evicted")
 }
 
 fn is_out_of_service(node: &Node) -> bool {

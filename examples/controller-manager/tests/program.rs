@@ -84,6 +84,28 @@ async fn a_port_that_is_taken_is_a_clear_error() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_lease_in_a_missing_namespace_is_a_clear_error_and_it_leads_when_the_namespace_is_there() {
+    let server = TestServer::builder().create_namespaces(false).start().await.unwrap();
+    let arguments = ["--leader-elect", "--leader-elect-namespace", "nowhere", "--identity", "one"];
+    let mut program = Program::start(&server, &arguments);
+    let said = program.says("leader election: cannot create lease nowhere/controller-manager: ");
+    assert!(said.contains("namespaces \"nowhere\" not found"), "{said}");
+    server.seed("{apiVersion: v1, kind: Namespace, metadata: {name: nowhere}}").unwrap();
+    program.says("one leads");
+    program.signal("-TERM");
+    assert_eq!(program.code(), Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_certificate_that_is_not_there_is_a_clear_error() {
+    let server = TestServer::start().await.unwrap();
+    let files = ["--tls-cert-file", "no/tls.crt", "--tls-private-key-file", "no/tls.key"];
+    let mut program = Program::start(&server, &[&["--metrics-address", "127.0.0.1:0"], &files[..]].concat());
+    program.says("cannot serve health over TLS: cannot read no/tls.crt: ");
+    assert_eq!(program.code(), Some(1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_signal_ends_it_in_good_order_and_the_lease_is_free() {
     let server = TestServer::start().await.unwrap();
     let arguments = ["--leader-elect", "--leader-elect-namespace", "default", "--identity", "one"];

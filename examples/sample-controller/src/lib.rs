@@ -35,6 +35,9 @@ use written::Written;
 /// What the controller calls itself: in events, and as the manager of the fields that it writes.
 pub const NAME: &str = "sample-controller";
 
+/// What a server has to know before there can be Foos: their definition, as YAML.
+pub const DEFINITION: &str = include_str!("../deploy/crd.yaml");
+
 /// How often everything is looked at again though nothing has changed.
 pub const RESYNC: Duration = Duration::from_secs(30);
 

@@ -15,7 +15,7 @@ use kube_controller::events::EventRecorder;
 use kube_informer::SharedInformerFactory;
 use kube_testserver::TestServer;
 use sample_controller::many::Failed;
-use sample_controller::{NAME, RESYNC, WORKERS, cluster, many, reconciler, settings};
+use sample_controller::{DEFINITION, NAME, RESYNC, WORKERS, cluster, many, reconciler, settings};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -132,7 +132,7 @@ async fn signal() {
 /// A Foo is made, scaled, and comes into the way of somebody else, on a server in this process.
 async fn demo(workers: usize) -> Result<(), Failed> {
     let server = TestServer::builder().garbage_collection(true).start().await?;
-    server.seed(include_str!("../deploy/crd.yaml"))?;
+    server.seed(DEFINITION)?;
     let client = server.client()?;
     let stop = CancellationToken::new();
     let factory = SharedInformerFactory::new(client.clone());

@@ -17,7 +17,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::foo::{Foo, SampleController as _};
-use crate::{NAME, RESYNC, cluster, reconciler, settings};
+use crate::{DEFINITION, NAME, RESYNC, cluster, reconciler, settings};
 
 /// How long it may take before something must be wrong.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -50,7 +50,7 @@ pub struct Taken {
 
 /// Lets the controller, and [what stands for a cluster](cluster::availability), deal with so many Foos.
 pub async fn run(server: &TestServer, client: Client, foos: usize, workers: usize) -> Result<Taken, Failed> {
-    server.seed(include_str!("../deploy/crd.yaml"))?;
+    server.seed(DEFINITION)?;
     for number in 0..foos {
         let name = format!("foo-{number}");
         let spec = json!({"deploymentName": name, "replicas": REPLICAS});

@@ -1,7 +1,8 @@
 //! `cargo xtask accessors`: the methods that lead from a factory to each built-in kind, as files.
 //!
 //! What k8s-openapi has is read off its sources ([`read`]), for every version of Kubernetes that it supports at the
-//! same time, and written as a folder for each group and a file for each version of it ([`mod@write`]).
+//! same time, and written as a folder for each group, in it one for each version, and in that a file for each kind
+//! ([`mod@write`]).
 
 mod read;
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The files say what k8s-openapi has, in each version of Kubernetes.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::read::{self, Kind, Kinds};
 use super::write;
@@ -52,10 +52,13 @@ fn accessible(folder: &Path, minor: u32) -> BTreeSet<String> {
         assert_modules(&folder.join("mod.rs"), group.file_name().unwrap().to_str().unwrap(), minor);
         for (version, _) in entries(&group.join("mod.rs"), minor) {
             assert_modules(&group.join("mod.rs"), &version, minor);
-            let file = group.join(format!("{version}.rs"));
-            let text = std::fs::read_to_string(&file).unwrap();
+            let folder = group.join(&version);
+            let interface = folder.join("mod.rs");
+            let text = std::fs::read_to_string(&interface).unwrap();
             let module = text.split_once("use k8s_openapi::").unwrap().1.split_once(" as kinds;").unwrap().0;
-            for (_, kind) in entries(&file, minor) {
+            for kind in lines(&interface, minor) {
+                let file = file_of(&folder, module, &kind);
+                assert_modules(&interface, file.file_stem().unwrap().to_str().unwrap(), minor);
                 assert!(all.insert(format!("{module}::{kind}")), "{module}::{kind} comes twice");
             }
         }
@@ -63,23 +66,45 @@ fn accessible(folder: &Path, minor: u32) -> BTreeSet<String> {
     all
 }
 
+/// The one file of a version that has the accessor of a kind.
+fn file_of(folder: &Path, module: &str, kind: &str) -> PathBuf {
+    let has = |file: &PathBuf| {
+        let text = std::fs::read_to_string(file).unwrap();
+        let lines: Vec<&str> = text.lines().map(str::trim).collect();
+        lines.contains(&format!("use k8s_openapi::{module}::{kind};").as_str())
+            && lines.iter().any(|line| {
+                line.starts_with("pub fn ") && line.ends_with(&format!("(&self) -> Accessor<{kind}> {{"))
+            })
+    };
+    let mut found: Vec<PathBuf> = read::files_below(folder).unwrap();
+    found.retain(has);
+    assert_eq!(found.len(), 1, "{module}::{kind} has one file: {found:?}");
+    found.remove(0)
+}
+
 /// The lines `[gates] name: something,` that are there in a version.
 fn entries(file: &Path, minor: u32) -> Vec<(String, String)> {
+    let split = |entry: String| {
+        entry.split_once(": ").map(|(name, rest)| (name.to_owned(), rest.to_owned())).unwrap()
+    };
+    lines(file, minor).into_iter().map(split).collect()
+}
+
+/// The lines `[gates] something,` that are there in a version.
+fn lines(file: &Path, minor: u32) -> Vec<String> {
     let text = std::fs::read_to_string(file).unwrap();
     let lines = text.lines().filter_map(|line| line.strip_prefix("    ")?.strip_suffix(','));
     let there = lines.filter_map(|line| {
         let (gates, entry) = line.strip_prefix('[').map_or(("", line), |rest| rest.split_once("] ").unwrap());
-        gates.split_whitespace().all(|gate| is_open(gate, minor)).then_some(entry)
+        gates.split_whitespace().all(|gate| is_open(gate, minor)).then(|| entry.to_owned())
     });
-    let split =
-        |entry: &str| entry.split_once(": ").map(|(name, rest)| (name.to_owned(), rest.to_owned())).unwrap();
-    there.map(split).collect()
+    there.collect()
 }
 
 /// A module that is used must have been declared for the same versions.
 fn assert_modules(file: &Path, module: &str, minor: u32) {
     let text = std::fs::read_to_string(file).unwrap();
-    let declared = text.lines().find(|line| line.contains(&format!("pub mod {module};"))).unwrap();
+    let declared = text.lines().find(|line| line.contains(&format!("mod {module};"))).unwrap();
     let gates = declared.split("k8s_openapi::").skip(1).map(|rest| rest.split_once('!').unwrap().0);
     let closed: Vec<&str> = gates.filter(|gate| !is_open(gate, minor)).collect();
     assert!(closed.is_empty(), "{}: {module} is not there in 1.{minor}: {closed:?}", file.display());
@@ -119,6 +144,7 @@ fn kind(name: &str, since: &[u32]) -> Kind {
         plural: format!("{}s", name.to_lowercase()),
         group: "toys.k8s.io".to_owned(),
         version: "v1".to_owned(),
+        namespaced: name != "Lamp",
         since: since.iter().copied().collect(),
     }
 }
@@ -130,18 +156,73 @@ fn what_is_not_in_every_version_says_in_which() {
         kind("New", &[35, 36]),
         kind("Old", &[33, 34]),
         kind("Once", &[34]),
-        kind("While", &[34, 35]),
+        kind("Spell", &[34, 35]),
     ];
     let files = write::files(&Kinds { all, supported: [33, 34, 35, 36].into() });
-    let expected = "//! `toys.k8s.io/v1`. Made by `cargo xtask accessors`: not to be edited.\n\n\
-        use k8s_openapi::api::toys::v1 as kinds;\n\n\
-        version! {\n    V1:\n    lamps: Lamp,\n    [k8s_if_ge_1_35] news: New,\n    [k8s_if_le_1_34] olds: Old,\n    \
-        [k8s_if_1_34] onces: Once,\n    [k8s_if_ge_1_34 k8s_if_le_1_35] whiles: While,\n}\n";
-    assert_eq!(files[Path::new("toys/v1.rs")], expected);
+    let expected = "\
+//! `toys.k8s.io/v1`. Made by `cargo xtask accessors`: not to be edited.
+
+mod lamp;
+k8s_openapi::k8s_if_ge_1_35! { mod new; }
+k8s_openapi::k8s_if_le_1_34! { mod old; }
+k8s_openapi::k8s_if_1_34! { mod once; }
+k8s_openapi::k8s_if_ge_1_34! { k8s_openapi::k8s_if_le_1_35! { mod spell; } }
+
+use k8s_openapi::api::toys::v1 as kinds;
+
+version! {
+    V1:
+    Lamp,
+    [k8s_if_ge_1_35] New,
+    [k8s_if_le_1_34] Old,
+    [k8s_if_1_34] Once,
+    [k8s_if_ge_1_34 k8s_if_le_1_35] Spell,
+}
+";
+    assert_eq!(files[Path::new("toys/v1/mod.rs")], expected);
+    for (file, there) in [
+        ("lamp", "`factory.toys().v1().lamps()`."),
+        ("new", "`factory.toys().v1().news()`, since Kubernetes 1.35."),
+        ("old", "`factory.toys().v1().olds()`, up to Kubernetes 1.34."),
+        ("once", "`factory.toys().v1().onces()`, in Kubernetes 1.34."),
+        ("spell", "`factory.toys().v1().spells()`, in Kubernetes 1.34 to 1.35."),
+    ] {
+        let text = &files[&Path::new("toys/v1").join(file).with_extension("rs")];
+        assert!(text.contains(&format!(" objects: {there}\n")), "{text}");
+    }
     let files = write::files(&Kinds { all: vec![kind("New", &[35, 36])], supported: [34, 35, 36].into() });
     let group = &files[Path::new("toys/mod.rs")];
     assert!(group.contains("\nk8s_openapi::k8s_if_ge_1_35! { pub mod v1; }\n"), "{group}");
     assert!(group.contains("\n    [k8s_if_ge_1_35] v1: V1,\n"), "{group}");
-    let version = &files[Path::new("toys/v1.rs")];
-    assert!(version.contains("\n    news: New,\n"), "once for the whole file is enough: {version}");
+    let version = &files[Path::new("toys/v1/mod.rs")];
+    assert!(version.contains("\n    New,\n"), "once for the whole folder is enough: {version}");
+}
+
+#[test]
+fn the_file_of_a_kind_says_how_it_is_reached_and_read() {
+    let all = vec![kind("Lamp", &[34]), kind("New", &[34])];
+    let files = write::files(&Kinds { all, supported: [34].into() });
+    let expected = "\
+//! `lamps` of `toys.k8s.io/v1`. Made by `cargo xtask accessors`: not to be edited.
+
+use k8s_openapi::api::toys::v1::Lamp;
+
+use super::V1;
+use crate::accessors::Accessor;
+
+impl V1 {
+    /// [`Lamp`] objects: `factory.toys().v1().lamps()`.
+    ///
+    /// - `.informer()?` follows `lamps`, once for all who ask this factory:
+    ///   it takes handlers and indexes, and gives streams and the store.
+    /// - `.lister()?` reads what the informer has, without asking the server: `lister.get(\"name\")?`,
+    ///   `lister.list(&selector)`.
+    pub fn lamps(&self) -> Accessor<Lamp> {
+        Accessor::new(&self.factory)
+    }
+}
+";
+    assert_eq!(files[Path::new("toys/v1/lamp.rs")], expected);
+    let namespaced = &files[Path::new("toys/v1/new.rs")];
+    assert!(namespaced.contains("`lister.namespaced(\"default\").get(\"name\")?`"), "{namespaced}");
 }

@@ -1,4 +1,5 @@
-//! The files: `mod.rs` with all groups, a folder for each group with its `mod.rs`, and a file for each version.
+//! The files: `mod.rs` with all groups; a folder for each group and in it one for each version, each with its `mod.rs`;
+//! and a file for each kind: `apps/v1/deployment.rs`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -17,8 +18,14 @@ pub(super) fn files(kinds: &Kinds) -> BTreeMap<PathBuf, String> {
     let mut files = BTreeMap::new();
     for (group, versions) in &groups {
         for (version, all) in versions {
-            let path = Path::new(group).join(format!("{version}.rs"));
-            files.insert(path, version_file(version, all));
+            let folder = Path::new(group).join(version);
+            for kind in all {
+                files.insert(
+                    folder.join(format!("{}.rs", kind.snake)),
+                    kind_file(group, kind, &kinds.supported),
+                );
+            }
+            files.insert(folder.join("mod.rs"), version_file(version, all));
         }
         files.insert(Path::new(group).join("mod.rs"), group_file(group, versions, &kinds.supported));
     }
@@ -34,7 +41,7 @@ fn groups_file(groups: &BTreeMap<&str, BTreeMap<&str, Vec<&Kind>>>, supported: &
         modules.push((*group, gates.clone()));
         entries.push((format!("{}: {group}::{}", method(group), pascal(group)), gates));
     }
-    declare(&mut text, &modules);
+    declare(&mut text, "pub mod", &modules);
     call(&mut text, "groups!", &entries);
     text
 }
@@ -49,31 +56,79 @@ fn group_file(group: &str, versions: &BTreeMap<&str, Vec<&Kind>>, supported: &BT
         modules.push((*version, gates.clone()));
         entries.push((format!("{version}: {}", pascal(version)), gates));
     }
-    declare(&mut text, &modules);
+    declare(&mut text, "pub mod", &modules);
     call(&mut text, &format!("group! {}", pascal(group)), &entries);
     text
 }
 
 fn version_file(version: &str, kinds: &[&Kind]) -> String {
-    let (group, module) =
-        kinds.first().map_or(("", String::new()), |kind| (&kind.group, kind.module.join("::")));
-    let name = if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") };
+    let Some(first) = kinds.first() else { return String::new() };
     // What is there at all is known from the declaration of the module.
     let there: BTreeSet<u32> = kinds.iter().flat_map(|kind| kind.since.iter().copied()).collect();
-    let mut text = format!("//! `{name}`. {MADE}\n\nuse k8s_openapi::{module} as kinds;\n\n");
-    let entries = kinds.iter().map(|kind| {
-        let gates = gates([*kind], &there);
-        (format!("{}: {}", accessor(&kind.snake, &kind.plural), kind.name), gates)
-    });
-    let entries: Vec<_> = entries.collect();
+    let mut text = format!("//! `{}`. {MADE}\n\n", first.api_version());
+    let (mut modules, mut entries) = (Vec::new(), Vec::new());
+    // In the order that rustfmt likes.
+    let sorted: BTreeMap<&str, &Kind> = kinds.iter().map(|kind| (kind.snake.as_str(), *kind)).collect();
+    for kind in sorted.into_values() {
+        let gates = gates([kind], &there);
+        modules.push((kind.snake.as_str(), gates.clone()));
+        entries.push((kind.name.clone(), gates));
+    }
+    declare(&mut text, "mod", &modules);
+    let _ = writeln!(text, "use k8s_openapi::{} as kinds;\n", first.module.join("::"));
     call(&mut text, &format!("version! {}", pascal(version)), &entries);
     text
 }
 
-/// Says which modules there are.
-fn declare(text: &mut String, modules: &[(&str, Vec<String>)]) {
+/// Nothing but Rust, so that whoever looks up a method sees what it does.
+fn kind_file(group: &str, kind: &Kind, supported: &BTreeSet<u32>) -> String {
+    let (name, version, plural) = (&kind.name, pascal(&kind.version), &kind.plural);
+    let accessor = accessor(&kind.snake, plural);
+    let call = format!("factory.{}().{}().{accessor}()", method(group), kind.version);
+    let there = there(kind, supported);
+    let get = if kind.namespaced { ".namespaced(\"default\").get(\"name\")" } else { ".get(\"name\")" };
+    format!(
+        "\
+//! `{plural}` of `{api_version}`. {MADE}
+
+use k8s_openapi::{module}::{name};
+
+use super::{version};
+use crate::accessors::Accessor;
+
+impl {version} {{
+    /// [`{name}`] objects: `{call}`{there}.
+    ///
+    /// - `.informer()?` follows `{plural}`, once for all who ask this factory:
+    ///   it takes handlers and indexes, and gives streams and the store.
+    /// - `.lister()?` reads what the informer has, without asking the server: `lister{get}?`,
+    ///   `lister.list(&selector)`.
+    pub fn {accessor}(&self) -> Accessor<{name}> {{
+        Accessor::new(&self.factory)
+    }}
+}}
+",
+        api_version = kind.api_version(),
+        module = kind.module.join("::"),
+    )
+}
+
+/// In which versions of Kubernetes a kind is, where it is not in all: `, since Kubernetes 1.34`.
+fn there(kind: &Kind, supported: &BTreeSet<u32>) -> String {
+    let (Some(first), Some(last)) = (kind.since.first(), kind.since.last()) else { return String::new() };
+    match (supported.first() != Some(first), supported.last() != Some(last)) {
+        (true, true) if first == last => format!(", in Kubernetes 1.{first}"),
+        (true, true) => format!(", in Kubernetes 1.{first} to 1.{last}"),
+        (true, false) => format!(", since Kubernetes 1.{first}"),
+        (false, true) => format!(", up to Kubernetes 1.{last}"),
+        (false, false) => String::new(),
+    }
+}
+
+/// Says which modules there are: `pub mod`, or `mod`.
+fn declare(text: &mut String, how: &str, modules: &[(&str, Vec<String>)]) {
     for (name, gates) in modules {
-        let mut line = format!("pub mod {name};");
+        let mut line = format!("{how} {name};");
         for gate in gates.iter().rev() {
             line = format!("k8s_openapi::{gate}! {{ {line} }}");
         }

@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use kube_informer::panics;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::source::{Start, Started, Starting};
-use super::{Enqueuer, RequestKey, panic_message};
+use super::{Enqueuer, RequestKey};
 
 /// What a function that is a [source](super::Source::func) can say and ask.
 #[derive(Debug)]
@@ -59,7 +60,7 @@ impl<R: RequestKey> Start<R> for FuncSource<R> {
                 Ok(Ok(())) => Progress::Ready,
                 Ok(Err(error)) => Progress::Failed { why: error.to_string(), panicked: false },
                 Err(panic) => {
-                    let why = format!("it panicked: {}", panic_message(&*panic));
+                    let why = format!("it panicked: {}", panics::message(panic));
                     Progress::Failed { why, panicked: true }
                 }
             });

@@ -88,7 +88,6 @@ pub use status::{
     ControllerHandle, ControllerPhase, ControllerStatus, LastFailure, SourceStatus, Unfinished,
 };
 pub use watch::{IntoWatch, Watch};
-use worker::panic_message;
 
 use std::fmt;
 

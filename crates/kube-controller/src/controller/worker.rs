@@ -1,11 +1,11 @@
 //! One worker: takes a request, reconciles it, and decides when it comes again.
 
-use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures::FutureExt;
+use kube_informer::panics;
 use tokio::time::Instant;
 
 use super::action::Again;
@@ -103,7 +103,7 @@ async fn reconcile<R: RequestKey>(
     }
     match AssertUnwindSafe(limited).catch_unwind().await {
         Ok(result) => result,
-        Err(panic) => Err(ReconcileError::panicked(&panic_message(&*panic))),
+        Err(panic) => Err(ReconcileError::panicked(&panics::message(panic))),
     }
 }
 
@@ -122,7 +122,7 @@ fn note<R: RequestKey>(shared: &Shared<R>, request: &R, error: &ReconcileError, 
     if let Some(hook) = &shared.on_error {
         let failure = Failure { request, error, failures };
         // A hook that panics must not take the worker with it; the failure is in the status.
-        let _ = catch_unwind(AssertUnwindSafe(|| hook(&failure)));
+        panics::drop_quietly(catch_unwind(AssertUnwindSafe(|| hook(&failure))));
     }
 }
 
@@ -143,10 +143,4 @@ impl<R: RequestKey> Drop for Listed<'_, R> {
     fn drop(&mut self) {
         self.shared.active.lock().remove(&self.number);
     }
-}
-
-/// What a panic said.
-pub(super) fn panic_message(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "without a text".to_owned())
 }

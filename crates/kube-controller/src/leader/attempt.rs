@@ -7,7 +7,7 @@ use k8s_openapi::api::coordination::v1::Lease;
 use tokio::time::Instant;
 
 use super::lock::Lock;
-use super::record::Record;
+use super::record::{Record, Turn};
 use super::timing::Timing;
 use super::{ElectionError, Shared};
 use crate::clock::Clock;
@@ -21,6 +21,8 @@ pub(super) struct Candidate {
     pub(super) clock: Clock,
     pub(super) shared: Arc<Shared>,
     pub(super) hooks: Hooks,
+    /// A coordinator decides who leads.
+    pub(super) coordinated: bool,
     /// The leader that was told of last.
     pub(super) reported: Option<String>,
 }
@@ -43,13 +45,16 @@ pub(super) enum Attempt {
     Holds { sent: Instant },
     /// Somebody else has it.
     HeldBy(String),
+    /// It is ours and must not be renewed: this one shall have it next.
+    EndOfTerm(String),
     /// It is not known.
     Failed,
 }
 
 impl Candidate {
     pub(super) async fn attempt(&mut self) -> Attempt {
-        match self.try_once().await {
+        let tried = if self.coordinated { self.try_coordinated().await } else { self.try_once().await };
+        match tried {
             Ok(attempt) => {
                 self.shared.change(|status| status.last_error = None);
                 attempt
@@ -84,6 +89,25 @@ impl Candidate {
             None => return Ok(Attempt::HeldBy(self.record.holder().unwrap_or_default().to_owned())),
         };
         Ok(self.holds(written, sent))
+    }
+
+    /// Reads each time: the coordinator may have decided otherwise.
+    async fn try_coordinated(&mut self) -> Result<Attempt, ElectionError> {
+        match self.lock.read().await? {
+            None => self.record.missing(),
+            Some(lease) => self.record.saw(lease, Instant::now()),
+        }
+        self.report();
+        let sent = Instant::now();
+        match self.record.turn(sent, self.clock.now()) {
+            Turn::Ours(lease) => {
+                let written = self.lock.update(&lease).await?;
+                Ok(self.holds(written, sent))
+            }
+            Turn::EndOfTerm(next) => Ok(Attempt::EndOfTerm(next)),
+            Turn::Theirs(other) => Ok(Attempt::HeldBy(other)),
+            Turn::Nobodys => Ok(Attempt::Failed),
+        }
     }
 
     /// Gives the lease away if it is ours, for as long as the renew deadline at most.

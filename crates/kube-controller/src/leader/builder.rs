@@ -29,6 +29,7 @@ pub struct LeaderElectorBuilder {
     labels: BTreeMap<String, String>,
     timing: Timing,
     release_on_cancel: bool,
+    coordinated: bool,
     hooks: Hooks,
     clock: Option<Clock>,
     seed: Option<u64>,
@@ -46,6 +47,7 @@ impl LeaderElectorBuilder {
             labels: BTreeMap::new(),
             timing: Timing::default(),
             release_on_cancel: false,
+            coordinated: false,
             hooks: Hooks::default(),
             clock: None,
             seed: None,
@@ -90,6 +92,17 @@ impl LeaderElectorBuilder {
     /// wait until it is over. Off by default, as in client-go; it is safe here, because the work has ended by then.
     pub fn release_on_cancel(mut self, release: bool) -> Self {
         self.release_on_cancel = release;
+        self
+    }
+
+    /// Whether a coordinator decides who leads, which is a part of some API servers. The lease is never made or taken then,
+    /// only renewed when it was given to this candidate, and not even that when somebody else shall have it next. The
+    /// identity must be the name of a [`LeaseCandidate`](super::LeaseCandidate), which has to run too. Off by default.
+    ///
+    /// The coordinator goes by the time of day in the lease, and not by a clock of its own: the times of day of both
+    /// machines must not differ by more than what is between the renew deadline and the lease duration.
+    pub fn coordinated(mut self, coordinated: bool) -> Self {
+        self.coordinated = coordinated;
         self
     }
 
@@ -157,6 +170,7 @@ impl LeaderElectorBuilder {
             clock: self.clock.unwrap_or_else(Clock::machine),
             shared,
             hooks: self.hooks,
+            coordinated: self.coordinated,
             reported: None,
         };
         Ok(LeaderElector::new(candidate, random, full_name, self.release_on_cancel, news))

@@ -49,6 +49,8 @@ pub enum Loss {
     NotRenewed,
     /// Somebody else has it.
     TakenBy(String),
+    /// A coordinator wants this one to lead next.
+    EndOfTerm(String),
 }
 
 /// What happens to a leader.
@@ -91,7 +93,9 @@ impl LeaderElector {
             news.became_leader();
         }
         let outcome = self.lead(stop, sent, work).await;
-        if self.release_on_cancel && !matches!(outcome, Outcome::Lost(_)) {
+        // At the end of a term the lease is still ours, and the work has ended.
+        let lost = matches!(outcome, Outcome::Lost(Loss::NotRenewed | Loss::TakenBy(_)));
+        if self.release_on_cancel && !lost {
             self.candidate.release().await;
         }
         if let Some(news) = &self.news {
@@ -221,6 +225,11 @@ impl LeaderElector {
                     term.end();
                     end(&mut task, Instant::now()).await;
                     return Outcome::Lost(Loss::TakenBy(other));
+                }
+                Happened::Tried(Attempt::EndOfTerm(next)) => {
+                    term.stop();
+                    end(&mut task, sent + timing.fence()).await;
+                    return Outcome::Lost(Loss::EndOfTerm(next));
                 }
                 Happened::Late => {
                     term.stop();

@@ -14,6 +14,9 @@
 //! - When the elector is told to stop, the lease is renewed until the work has ended, however long that takes; only then is
 //!   the lease given away, and only if it is still ours.
 //!
+//! Where a coordinator decides who leads ([`coordinated`](LeaderElectorBuilder::coordinated)), candidates say that they are
+//! there with a [`LeaseCandidate`] each, and wait until the lease is given to them.
+//!
 //! Two things are beyond it: a Lease that somebody deletes or edits by hand, and a machine that is suspended as a whole
 //! where the monotonic clock stands still meanwhile.
 //!
@@ -44,6 +47,7 @@
 
 mod attempt;
 mod builder;
+mod candidate;
 mod elector;
 mod error;
 mod health;
@@ -55,6 +59,7 @@ mod status;
 mod timing;
 
 pub use builder::LeaderElectorBuilder;
+pub use candidate::{CANDIDATE_RENEWAL, LeaseCandidate, LeaseCandidateBuilder, OLDEST_EMULATION_VERSION};
 pub use elector::{LeaderElector, Loss, Outcome};
 pub use error::{ConfigError, ElectionError};
 pub use health::{HealthCheck, NotRenewed};

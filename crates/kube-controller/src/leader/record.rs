@@ -28,6 +28,19 @@ struct Observed {
     at: Instant,
 }
 
+/// What one may do with a lease that a coordinator gives away.
+#[derive(Debug, PartialEq)]
+pub(super) enum Turn {
+    /// It was given to us: this is to be written.
+    Ours(Box<Lease>),
+    /// It was given to us, and shall be given to this one: it must not be renewed.
+    EndOfTerm(String),
+    /// Somebody else has it.
+    Theirs(String),
+    /// Nobody has it, or it was not renewed in time: the coordinator decides.
+    Nobodys,
+}
+
 impl Record {
     pub(super) fn new(identity: String, lease_seconds: i32, labels: BTreeMap<String, String>) -> Self {
         Self { identity, lease_seconds, labels, observed: None }
@@ -72,6 +85,24 @@ impl Record {
     pub(super) fn takeover(&self, now: Instant, time: Timestamp) -> Option<Lease> {
         let free = self.holder().is_none() || self.is_mine() || self.is_over(now);
         free.then(|| self.claim(time))
+    }
+
+    /// What to do after reading, where a coordinator decides who leads.
+    pub(super) fn turn(&self, now: Instant, time: Timestamp) -> Turn {
+        match self.holder() {
+            Some(other) if !self.is_mine() => Turn::Theirs(other.to_owned()),
+            Some(_) if !self.is_over(now) => match self.preferred() {
+                Some(other) => Turn::EndOfTerm(other.to_owned()),
+                None => Turn::Ours(Box::new(self.claim(time))),
+            },
+            _ => Turn::Nobodys,
+        }
+    }
+
+    /// Who shall have the lease next, if that is decided.
+    fn preferred(&self) -> Option<&str> {
+        let spec = self.observed.as_ref()?.lease.spec.as_ref()?;
+        spec.preferred_holder.as_deref().filter(|holder| !holder.is_empty())
     }
 
     /// What to write to give the lease away; none if it is not ours.

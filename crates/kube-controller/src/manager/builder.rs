@@ -11,6 +11,7 @@ use tokio::sync::mpsc;
 use super::groups::Hub;
 use super::health::informers_have_synced;
 use super::http::{Answer, Asked, Page, Server};
+use super::tls::{Reads, Secure, TlsFiles};
 use super::{BuildError, HealthChecks, Manager, ManagerHandle, MetricsAccess, Unhealthy, debug};
 use crate::leader::LeaderElectorBuilder;
 use crate::metrics::Metrics;
@@ -23,6 +24,10 @@ pub const DEFAULT_CACHE_SYNC_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// A leader is unhealthy that still works so long after its lease was over.
 const ELECTION_TOLERANCE: Duration = Duration::from_secs(20);
+
+const HEALTH: &str = "health";
+
+const METRICS: &str = "metrics";
 
 /// What OpenMetrics is called on the wire.
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -40,6 +45,8 @@ pub struct ManagerBuilder {
     metrics_address: Option<SocketAddr>,
     debug_address: Option<SocketAddr>,
     access: Option<MetricsAccess>,
+    health_tls: Option<TlsFiles>,
+    metrics_tls: Option<TlsFiles>,
 }
 
 impl ManagerBuilder {
@@ -56,6 +63,8 @@ impl ManagerBuilder {
             metrics_address: None,
             debug_address: None,
             access: None,
+            health_tls: None,
+            metrics_tls: None,
         }
     }
 
@@ -96,6 +105,20 @@ impl ManagerBuilder {
         self
     }
 
+    /// Serves `/healthz` and `/readyz` over TLS only. Probes need `scheme: HTTPS` then.
+    #[cfg(feature = "tls")]
+    pub fn health_tls(mut self, files: TlsFiles) -> Self {
+        self.health_tls = Some(files);
+        self
+    }
+
+    /// Serves `/metrics` over TLS only.
+    #[cfg(feature = "tls")]
+    pub fn metrics_tls(mut self, files: TlsFiles) -> Self {
+        self.metrics_tls = Some(files);
+        self
+    }
+
     /// Who may see the metrics; everybody if it is not said.
     pub fn metrics_access(mut self, access: MetricsAccess) -> Self {
         self.access = Some(access);
@@ -116,13 +139,13 @@ impl ManagerBuilder {
     }
 
     /// The manager. Takes the ports, and starts nothing.
-    pub async fn build(self) -> Result<Manager, BuildError> {
+    pub async fn build(mut self) -> Result<Manager, BuildError> {
         let (healthz, readyz) = (HealthChecks::default(), HealthChecks::default());
         healthz.add("ping", || Ok(()));
         readyz.add("ping", || Ok(()));
         let informers = self.informer_metrics.clone();
         readyz.add("informer-sync", move || informers_have_synced(&informers));
-        let elector = match self.election {
+        let elector = match self.election.take() {
             Some(election) => Some(election.metrics(&self.metrics).build()?),
             None => None,
         };
@@ -133,6 +156,7 @@ impl ManagerBuilder {
         if let Some(address) = self.debug_address.filter(|address| !address.ip().is_loopback()) {
             return Err(BuildError::NotLoopback(address));
         }
+        let [health_tls, metrics_tls] = self.secured().await?;
 
         let health = health_pages(healthz.clone(), readyz.clone());
         let figures = metrics_pages(self.registry, self.access);
@@ -141,13 +165,13 @@ impl ManagerBuilder {
         let handle = ManagerHandle { hub: Arc::new(Hub::new(sender)) };
         let mut addresses = [None; 3];
         let all = [
-            ("health", self.health_address, health),
-            ("metrics", self.metrics_address, figures),
-            ("debug pages", self.debug_address, debug),
+            (HEALTH, self.health_address, health, health_tls),
+            (METRICS, self.metrics_address, figures, metrics_tls),
+            ("debug pages", self.debug_address, debug, None),
         ];
-        for (number, (what, address, answer)) in all.into_iter().enumerate() {
+        for (number, (what, address, answer, secure)) in all.into_iter().enumerate() {
             if let Some(address) = address {
-                let (server, bound) = Server::bind(what, address, answer).await?;
+                let (server, bound) = Server::bind(what, address, answer, secure).await?;
                 addresses[number] = Some(bound);
                 // Refused only by a manager that stops.
                 let _ = handle.add(server);
@@ -165,6 +189,22 @@ impl ManagerBuilder {
             readyz,
             addresses,
         })
+    }
+
+    /// Reads the certificates for health and for metrics, where they are wanted.
+    async fn secured(&mut self) -> Result<[Option<Secure>; 2], BuildError> {
+        let files = [(HEALTH, self.health_tls.take()), (METRICS, self.metrics_tls.take())];
+        let mut secured = [None, None];
+        if files.iter().all(|(_, files)| files.is_none()) {
+            return Ok(secured);
+        }
+        let reads = Reads::register(&mut self.registry);
+        for (number, (what, files)) in files.into_iter().enumerate() {
+            if let Some(files) = files {
+                secured[number] = Some(Secure::new(what, files, reads.clone()).await?);
+            }
+        }
+        Ok(secured)
     }
 }
 

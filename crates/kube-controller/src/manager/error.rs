@@ -23,6 +23,15 @@ pub enum BuildError {
     /// What is for this machine alone was to be shown to others.
     #[error("the debug pages are for this machine alone, and {0} is not a loopback address; use 127.0.0.1")]
     NotLoopback(SocketAddr),
+    /// The certificate for some pages cannot be used.
+    #[cfg(feature = "tls")]
+    #[error("cannot serve {what} over TLS: {source}")]
+    Certificate {
+        /// Which pages: `metrics`.
+        what: &'static str,
+        /// Why not.
+        source: super::CertificateError,
+    },
     /// The settings of the election make no sense.
     #[error("leader election: {0}")]
     Election(#[from] ConfigError),
@@ -101,5 +110,6 @@ fn in_words(loss: &Loss) -> String {
     match loss {
         Loss::NotRenewed => "the lease could not be renewed in time".to_owned(),
         Loss::TakenBy(other) => format!("{other:?} has the lease"),
+        Loss::EndOfTerm(other) => format!("{other:?} shall have the lease next"),
     }
 }

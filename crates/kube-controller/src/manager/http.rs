@@ -13,12 +13,14 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::net::TcpListener;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::runnable::Running;
+use super::tls::Secure;
 use super::{BuildError, Group, Runnable};
 
 /// So many connections are served at once; others wait.
@@ -57,6 +59,8 @@ pub(crate) struct Server {
     what: &'static str,
     listener: TcpListener,
     answer: Answer,
+    /// None for plain HTTP.
+    secure: Option<Arc<Secure>>,
 }
 
 impl Page {
@@ -79,11 +83,12 @@ impl Server {
         what: &'static str,
         address: SocketAddr,
         answer: Answer,
+        secure: Option<Secure>,
     ) -> Result<(Self, SocketAddr), BuildError> {
         let failed = |source| BuildError::Bind { what, address, source };
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let bound = listener.local_addr().map_err(failed)?;
-        Ok((Self { what, listener, answer }, bound))
+        Ok((Self { what, listener, answer, secure: secure.map(Arc::new) }, bound))
     }
 }
 
@@ -99,6 +104,10 @@ impl Runnable for Server {
     fn run(self: Box<Self>, stop: CancellationToken) -> Running<'static> {
         Box::pin(async move {
             let (places, connections) = (Arc::new(Semaphore::new(MAX_CONNECTIONS)), TaskTracker::new());
+            if let Some(secure) = self.secure.clone() {
+                let stop = stop.clone();
+                connections.spawn(async move { secure.follow(&stop).await });
+            }
             while let Some(Ok(place)) = stop.run_until_cancelled(Arc::clone(&places).acquire_owned()).await {
                 let Some(accepted) = stop.run_until_cancelled(self.listener.accept()).await else { break };
                 // One that is gone before it was accepted is nobody's concern; others are a lack of files that ends.
@@ -106,9 +115,9 @@ impl Runnable for Server {
                     tokio::time::sleep(Duration::from_millis(50)).await;
                     continue;
                 };
-                let (answer, stop) = (Arc::clone(&self.answer), stop.clone());
+                let (secure, answer, stop) = (self.secure.clone(), Arc::clone(&self.answer), stop.clone());
                 connections.spawn(async move {
-                    serve(stream, answer, stop).await;
+                    greet(stream, secure, answer, stop).await;
                     drop(place);
                 });
             }
@@ -119,7 +128,15 @@ impl Runnable for Server {
     }
 }
 
-async fn serve(stream: tokio::net::TcpStream, answer: Answer, stop: CancellationToken) {
+/// Serves a connection, over TLS if that is wanted. One that does not come to terms is closed.
+async fn greet(stream: TcpStream, secure: Option<Arc<Secure>>, answer: Answer, stop: CancellationToken) {
+    let Some(secure) = secure else { return serve(stream, answer, stop).await };
+    if let Some(Some(stream)) = stop.run_until_cancelled(secure.greet(stream)).await {
+        serve(stream, answer, stop).await;
+    }
+}
+
+async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin, answer: Answer, stop: CancellationToken) {
     let service = service_fn(move |request: Request<Incoming>| {
         let answer = Arc::clone(&answer);
         async move { Ok::<_, Infallible>(reply(&request, &answer).await) }

@@ -13,6 +13,7 @@
 //! - **Pages.** `/healthz` and `/readyz` with a path for each check (whether informers have synced is one of them),
 //!   `/metrics` for Prometheus, open to all or to those whom the API server lets, and on loopback only, as JSON, how each
 //!   informer and queue is doing. A port that is taken is an error before anything starts.
+//! - **TLS** for health and metrics, with the feature `tls`: from files of certificates that are read again when they change.
 //!
 //! ```
 //! use k8s_openapi::api::core::v1::Pod;
@@ -51,6 +52,8 @@ mod http;
 mod run;
 mod runnable;
 mod signals;
+#[cfg_attr(not(feature = "tls"), path = "no_tls.rs")]
+mod tls;
 
 pub use auth::MetricsAccess;
 pub use builder::{DEFAULT_CACHE_SYNC_TIMEOUT, DEFAULT_GRACE, ManagerBuilder};
@@ -61,3 +64,5 @@ pub use health::{HealthChecks, Unhealthy};
 pub use run::Manager;
 pub use runnable::{BoxError, Group, Runnable, Running, Task};
 pub use signals::stop_on_signal;
+#[cfg(feature = "tls")]
+pub use tls::{CertificateError, DEFAULT_CERTIFICATE_CHECK, TlsFiles};

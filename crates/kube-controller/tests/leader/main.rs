@@ -4,6 +4,7 @@
 
 mod candidates;
 mod chaos;
+mod coordinated;
 mod failover;
 mod losing;
 mod sight;

@@ -2,9 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod certificates;
 mod ending;
 mod leading;
 mod pages;
+mod secure;
 mod starting;
 
 use std::sync::Arc;

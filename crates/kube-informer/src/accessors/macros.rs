@@ -47,22 +47,13 @@ macro_rules! group {
     };
 }
 
-/// A version of a group: the methods that lead to its kinds.
+/// A version of a group: the type that has a method for each kind. The methods are in the files of the kinds.
 macro_rules! version {
-    ($name:ident: $($([$($gate:ident)+])? $method:ident: $kind:ident,)+) => {
-        /// The kinds of the version in a factory.
+    ($name:ident: $($([$($gate:ident)+])? $kind:ident,)+) => {
+        /// The kinds of the version in a factory: a method for each, which leads to its informer and its lister.
         #[derive(Clone, Debug)]
         pub struct $name {
             pub(super) factory: $crate::factory::SharedInformerFactory,
-        }
-
-        impl $name {
-            $(gated! { [$($($gate)+)?]
-                #[doc = concat!("Objects of the kind [`", stringify!($kind), "`](kinds::", stringify!($kind), ").")]
-                pub fn $method(&self) -> $crate::accessors::Accessor<kinds::$kind> {
-                    $crate::accessors::Accessor::new(&self.factory)
-                }
-            })+
         }
 
         impl $crate::accessors::Kinds for $name {

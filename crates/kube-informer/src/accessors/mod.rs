@@ -24,8 +24,9 @@
 //! ```
 //!
 //! There is one for every built-in kind that k8s-openapi can list, in the version of Kubernetes that is enabled there.
-//! They are the folders and files of [`groups`], which `cargo xtask accessors` makes. Types of custom resources get
-//! theirs from the macro [`accessors!`](macro@crate::accessors). All of them are nothing but another way to say
+//! They are in the folders of [`groups`], by group and version, with a file for each kind, which `cargo xtask accessors`
+//! makes: `groups/apps/v1/deployment.rs`. Types of custom resources get theirs from the macro
+//! [`accessors!`](macro@crate::accessors). All of them are nothing but another way to say
 //! [`factory.of::<K>()`](crate::SharedInformerFactory::of): what is not called is not compiled.
 
 #[macro_use]

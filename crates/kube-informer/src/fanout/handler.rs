@@ -5,8 +5,8 @@ use std::fmt;
 use super::{Deleted, Event};
 use crate::object::Object;
 
-/// Is called with every event, one after the other, on a task of its own. One that blocks its thread should say so:
-/// [`ListenerOptions::blocking`](super::ListenerOptions::blocking).
+/// Is called with every event, one after the other. It may take its time, and may block: it is called on a thread that
+/// nothing else needs, and a call that lasts longer than 5 milliseconds does not keep others from being called.
 ///
 /// [`EventHandler`] makes one of closures; a closure that takes an [`Event`] is one itself.
 pub trait Handle<K>: Send + 'static {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
@@ -28,13 +28,12 @@ pub struct ListenerOptions {
     name: String,
     high_water: Option<usize>,
     resync: Option<Duration>,
-    blocking: bool,
 }
 
 impl ListenerOptions {
     /// The defaults.
     pub fn new() -> Self {
-        Self { name: String::new(), high_water: Some(DEFAULT_HIGH_WATER), resync: None, blocking: false }
+        Self { name: String::new(), high_water: Some(DEFAULT_HIGH_WATER), resync: None }
     }
 
     /// A name for logs and status.
@@ -56,15 +55,6 @@ impl ListenerOptions {
         self
     }
 
-    /// The handler blocks: it gets a thread of its own from the beginning. Without this it shares the runtime's threads
-    /// with everything else, until a call takes longer than 5 milliseconds; then it goes to a thread of its own. Where
-    /// the runtime has only one thread, every handler that does not ask for its own holds up everything else. Streams have
-    /// no use for it.
-    pub fn blocking(mut self) -> Self {
-        self.blocking = true;
-        self
-    }
-
     /// Every event is told, however many wait and however much memory they need.
     pub fn lossless(mut self) -> Self {
         self.high_water = None;
@@ -73,10 +63,6 @@ impl ListenerOptions {
 }
 
 impl ListenerOptions {
-    pub(super) fn is_blocking(&self) -> bool {
-        self.blocking
-    }
-
     pub(super) fn resync_period(&self) -> Option<Duration> {
         self.resync
     }
@@ -108,8 +94,6 @@ pub struct ListenerStatus {
     pub panics: u64,
     /// What the last panic said.
     pub last_panic: Option<String>,
-    /// The handler has a thread of its own: it asked for one, or it was slow.
-    pub own_thread: bool,
     /// All initial objects have been told.
     pub synced: bool,
 }
@@ -120,6 +104,8 @@ pub(super) struct Listener<K> {
     inner: Mutex<Inner<K>>,
     /// Events that were taken out and wait for their turn.
     in_hand: AtomicUsize,
+    /// Events that were told.
+    told: AtomicU64,
     /// Nothing is told any more, not even what was taken out.
     over: AtomicBool,
     progress: watch::Sender<Progress>,
@@ -131,10 +117,8 @@ struct Inner<K> {
     /// Initial objects that wait or are being told.
     initial_left: usize,
     initial_known: bool,
-    told: u64,
     panics: u64,
     last_panic: Option<String>,
-    own_thread: bool,
     waker: Option<Waker>,
     /// Since when the events that were taken out wait.
     in_hand_since: Option<Instant>,
@@ -146,15 +130,6 @@ struct Inner<K> {
     again: Vec<bool>,
     /// What those who wait have been told.
     progress: Progress,
-}
-
-/// What came of events.
-#[derive(Default)]
-pub(super) struct Told {
-    events: u64,
-    initial: usize,
-    panics: u64,
-    last_panic: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -180,10 +155,8 @@ impl<K> Listener<K> {
             open: Open::Yes,
             initial_left: 0,
             initial_known: false,
-            told: 0,
             panics: 0,
             last_panic: None,
-            own_thread: options.blocking,
             waker: None,
             in_hand_since: None,
             period,
@@ -197,6 +170,7 @@ impl<K> Listener<K> {
             name,
             inner: Mutex::new(inner),
             in_hand: AtomicUsize::new(0),
+            told: AtomicU64::new(0),
             over: AtomicBool::new(false),
             progress: watch::Sender::new(Progress::default()),
         }
@@ -291,22 +265,21 @@ impl<K> Listener<K> {
             oldest_pending: oldest.map(|since| now.saturating_duration_since(since)),
             coalescing: inner.pending.is_coalescing(),
             coalesced: inner.pending.coalesced(),
-            told: inner.told,
+            told: self.told.load(Ordering::Relaxed),
             panics: inner.panics,
             last_panic: inner.last_panic.clone(),
-            own_thread: inner.own_thread,
             synced: inner.initial_known && inner.initial_left == 0,
         }
     }
 
-    /// The next events; none at the end. What came of those before is told with the question.
+    /// The next events; none at the end. How many of those before were initial ones is told with the question.
     pub(super) fn poll_run(
         &self,
         context: &mut Context<'_>,
-        before: &mut Told,
+        initial_told: &mut usize,
     ) -> Poll<Option<Arc<[Event<K>]>>> {
         let mut inner = self.inner.lock();
-        self.note_told(&mut inner, std::mem::take(before));
+        self.note_initial(&mut inner, std::mem::take(initial_told));
         if inner.open == Open::No {
             return Poll::Ready(None);
         }
@@ -335,29 +308,26 @@ impl<K> Listener<K> {
         true
     }
 
-    /// Events have been told, well or not.
-    fn note_told(&self, inner: &mut Inner<K>, told: Told) {
-        inner.told += told.events;
-        inner.panics += told.panics;
-        if told.last_panic.is_some() {
-            inner.last_panic = told.last_panic;
+    /// An event has been told, well or not.
+    pub(super) fn end_one(&self, panic: Option<String>) {
+        // Nobody else tells.
+        self.told.store(self.told.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        if panic.is_some() {
+            let mut inner = self.inner.lock();
+            inner.panics += 1;
+            inner.last_panic = panic;
         }
-        if told.initial > 0 {
-            inner.initial_left = inner.initial_left.saturating_sub(told.initial);
+    }
+
+    fn note_initial(&self, inner: &mut Inner<K>, told: usize) {
+        if told > 0 {
+            inner.initial_left = inner.initial_left.saturating_sub(told);
             self.note_progress(inner, false);
         }
     }
 
-    /// The handler goes to a thread of its own.
-    pub(super) fn moves(&self, told: Told) {
+    pub(super) fn ended(&self) {
         let mut inner = self.inner.lock();
-        inner.own_thread = true;
-        self.note_told(&mut inner, told);
-    }
-
-    pub(super) fn ended(&self, told: Told) {
-        let mut inner = self.inner.lock();
-        self.note_told(&mut inner, told);
         inner.open = Open::No;
         self.drop_all(&mut inner);
         self.note_progress(&mut inner, true);
@@ -385,24 +355,6 @@ impl<K> fmt::Debug for Listener<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Listener").field("id", &self.id).field("status", &self.status()).finish()
     }
-}
-
-impl Told {
-    pub(super) fn add(&mut self, initial: bool, panic: Option<String>) {
-        self.events += 1;
-        self.initial += usize::from(initial);
-        if panic.is_some() {
-            self.panics += 1;
-            self.last_panic = panic;
-        }
-    }
-}
-
-/// What a panic said.
-pub(crate) fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "a panic without a message".to_owned())
 }
 
 /// A handler that was added.
@@ -493,12 +445,11 @@ impl<K> Stream for Subscription<K> {
         loop {
             if let Some(event) = self.next_in_hand() {
                 // What the reader does with it, and when, is not for the listener to know.
-                let mut told = Told::default();
-                told.add(event.is_initial(), None);
-                self.listener.note_told(&mut self.listener.inner.lock(), told);
+                self.listener.end_one(None);
+                self.listener.note_initial(&mut self.listener.inner.lock(), usize::from(event.is_initial()));
                 return Poll::Ready(Some(event));
             }
-            match self.listener.poll_run(context, &mut Told::default()) {
+            match self.listener.poll_run(context, &mut 0) {
                 Poll::Ready(Some(events)) => self.run = Some((events, 0)),
                 Poll::Ready(None) => return Poll::Ready(None),
                 Poll::Pending => return Poll::Pending,
@@ -509,7 +460,7 @@ impl<K> Stream for Subscription<K> {
 
 impl<K> Drop for Subscription<K> {
     fn drop(&mut self) {
-        self.listener.ended(Told::default());
+        self.listener.ended();
     }
 }
 

@@ -13,18 +13,18 @@ mod resync;
 mod running;
 #[cfg(test)]
 mod tests;
+mod threads;
+mod watchman;
 
 pub use any::{AnyEvent, AnyRegistration};
 pub use event::{Deleted, Event};
 pub use handler::{EventHandler, Filtered, Handle};
-pub(crate) use listener::panic_message;
 pub use listener::{ListenerOptions, ListenerStatus, Registration, Subscription};
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures::FutureExt;
-use futures::future::BoxFuture;
 use kube_core::Resource;
 use tokio_util::task::TaskTracker;
 
@@ -33,6 +33,7 @@ use crate::store::Snapshot;
 pub(crate) use resync::Zone;
 
 use listener::{Listener, TURN};
+use threads::Threads;
 
 /// All listeners of one kind.
 ///
@@ -129,23 +130,17 @@ impl<K: Resource + Send + Sync + 'static> Fanout<K> {
         }
     }
 
-    /// Adds a handler, and tells it of the objects that are there. It is called on a task of its own, one event after
-    /// the other.
+    /// Adds a handler, and tells it of the objects that are there. It is called with one event after the other, on a
+    /// thread that nothing else needs.
     pub fn add_handler(
         &mut self,
         handler: impl Handle<K>,
         options: ListenerOptions,
         there: impl IntoIterator<Item = Object<K>>,
     ) -> Registration<K> {
-        let blocking = options.is_blocking();
         let listener = self.add(options, there);
-        let told = Arc::clone(&listener);
-        let run = if blocking {
-            running::run_alone(told, handler).boxed()
-        } else {
-            running::run_beside_others(told, handler, self.tasks.clone()).boxed()
-        };
-        spawn(&self.tasks, blocking, run);
+        let calls = running::run(Arc::clone(&listener), handler).boxed();
+        self.tasks.spawn(Threads::here().run(calls));
         Registration::new(listener)
     }
 
@@ -212,16 +207,6 @@ fn runs<K>(events: impl IntoIterator<Item = Event<K>>) -> Vec<Arc<[Event<K>]>> {
     runs
 }
 
-/// Runs a handler. It is boxed, so that what runs tasks is not compiled anew for each.
-fn spawn(tasks: &TaskTracker, blocking: bool, run: BoxFuture<'static, ()>) {
-    if blocking {
-        let runtime = tokio::runtime::Handle::current();
-        tasks.spawn_blocking(move || runtime.block_on(run));
-    } else {
-        tasks.spawn(run);
-    }
-}
-
 impl<K> Fanout<K> {
     /// How each listener is doing.
     pub fn status(&self) -> Vec<ListenerStatus> {
@@ -234,6 +219,12 @@ impl<K> Fanout<K> {
         for listener in self.listeners.drain(..) {
             listener.close(drain);
         }
+    }
+}
+
+impl<K> Drop for Fanout<K> {
+    fn drop(&mut self) {
+        self.close(false);
     }
 }
 

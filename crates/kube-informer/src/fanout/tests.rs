@@ -119,16 +119,27 @@ async fn a_panic_is_caught_and_counted_and_the_handler_goes_on() {
 async fn a_removed_handler_drops_what_waits_and_a_drained_one_does_not() {
     let mut fanout = Fanout::new();
     let (dropped, drained) = (Log::default(), Log::default());
-    let one = fanout.add_handler(logging(&dropped), ListenerOptions::new(), []);
+    let (hold, until) = std::sync::mpsc::channel::<()>();
+    let (began, mut begins) = tokio::sync::mpsc::unbounded_channel();
+    let mut inner = logging(&dropped);
+    let held = move |event: Event<ConfigMap>| {
+        began.send(()).unwrap();
+        let _ = until.recv();
+        inner.handle(event);
+    };
+    let one = fanout.add_handler(held, ListenerOptions::new(), []);
     let two = fanout.add_handler(logging(&drained), ListenerOptions::new(), []);
+    fanout.tell(&[added("x", 1)]);
+    begins.recv().await.unwrap();
     fanout.tell(&[added("a", 1)]);
     one.remove();
     two.drain();
     fanout.tell(&[added("b", 2)]);
+    drop(hold);
     one.ended().await;
     two.ended().await;
-    assert!(dropped.lock().is_empty());
-    assert_eq!(*drained.lock(), ["+a1"]);
+    assert_eq!(*dropped.lock(), ["+x1"], "what was under way is finished, and nothing follows");
+    assert_eq!(*drained.lock(), ["+x1", "+a1"]);
     one.remove();
     assert!(fanout.status().is_empty(), "nobody listens any more");
     assert!(!one.synced().await, "it ended before it was synced");

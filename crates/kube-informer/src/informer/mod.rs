@@ -53,8 +53,8 @@ const NO_RUNTIME: &str = "the informer was started outside of a tokio runtime, a
 ///    there, then of every change, without gap or repetition (`a_late_handler_hears_what_is_there_and_then_everything`).
 ///    One that is so slow that its queue reaches the high-water mark hears of the latest state of each object
 ///    (`a_slow_listener_is_told_as_old_what_it_saw_last`).
-/// 4. A slow, panicking or removed handler delays nobody (`a_handler_that_blocks_or_panics_delays_nobody`); one that
-///    blocks its thread has to [say so](ListenerOptions::blocking) (`a_handler_with_a_thread_of_its_own_may_block`).
+/// 4. A slow, panicking or removed handler delays nobody (`a_handler_that_blocks_or_panics_delays_nobody`), and it may
+///    block for as long as it likes (`handlers_that_block_delay_nobody_on_a_runtime_with_one_thread`).
 /// 5. An object that cannot be decoded is named in the status, keeps its last good state, and returns when it can be
 ///    decoded again (`an_undecodable_object_is_quarantined_and_comes_back`).
 /// 6. What goes wrong is in the status while it lasts (`trouble_is_in_the_status_while_it_lasts`).

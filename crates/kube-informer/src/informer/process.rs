@@ -15,8 +15,9 @@ use super::sources::Followed;
 use super::status::{Took, oldest};
 use super::step::{Applied, List, Step, StepKind, steps, written};
 use super::{Phase, Shared};
-use crate::fanout::{Fanout, panic_message};
+use crate::fanout::Fanout;
 use crate::object::Residency;
+use crate::panics;
 use crate::queue::{Closed, Consumer, Delta, Depth, Producer, queue};
 use crate::reflector::{Note, Reflector};
 use crate::source::{Scope, SourceError, Transform, Want};
@@ -98,7 +99,7 @@ fn spawn<K: Resource + Send + Sync + 'static>(
         let Some(shared) = weak.upgrade() else { return };
         if let Err(panic) = outcome {
             // An index function, a hook or a source: nobody knows what the copy is worth now.
-            let error = SourceError::panicked(&panic_message(&*panic));
+            let error = SourceError::panicked(&panics::message(panic));
             shared.status.send_modify(|status| status.failed(None, &error, false, Instant::now().into_std()));
             shared.stop.cancel();
         }
@@ -329,5 +330,84 @@ impl<K> Traffic<K> {
 impl<K> Default for Traffic<K> {
     fn default() -> Self {
         Self { received_bytes: 0, last_heard: None, queues: Vec::new() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use k8s_openapi::api::core::v1::ConfigMap;
+    use parking_lot::Mutex;
+
+    use super::*;
+    use crate::fanout::Event;
+    use crate::informer::InformerBuilder;
+    use crate::object::Object;
+    use crate::reflector::{ListRequest, WatchRequest};
+    use crate::source::{ListStream, ListWatch, WatchStream};
+
+    fn object(version: &str) -> Object<ConfigMap> {
+        let mut object = ConfigMap::default();
+        object.metadata.name = Some("a".to_owned());
+        object.metadata.namespace = Some("default".to_owned());
+        object.metadata.resource_version = Some(version.to_owned());
+        Object::new(object)
+    }
+
+    /// Nobody takes from the queue at first, so that changes wait in it when the time has come.
+    #[tokio::test(start_paused = true)]
+    async fn a_resync_waits_in_the_queue_behind_what_came_before_it() {
+        const PERIOD: Duration = Duration::from_secs(10);
+        let source: Arc<dyn ListWatch<ConfigMap>> = Arc::new(Silent);
+        let informer = InformerBuilder::of(vec![source]).resync(PERIOD).build();
+        let shared = &informer.shared;
+        let log = Arc::new(Mutex::new(Vec::new()));
+        let heard = Arc::clone(&log);
+        let handler = move |event: Event<ConfigMap>| {
+            let mark = if matches!(event, Event::Updated { resync: true, .. }) { "again " } else { "" };
+            heard
+                .lock()
+                .push(format!("{mark}{}", event.object().meta().resource_version.as_deref().unwrap()));
+        };
+        let registration = informer.add_event_handler(handler).unwrap();
+        let (producer, consumer) = queue(10);
+        shared.traffic.lock().add(producer.depth());
+        shared.stage.lock().fanout.start_resync(Instant::now().into_std());
+        let resyncing = tokio::spawn(resync(Arc::downgrade(shared), Arc::clone(&shared.resync_changed)));
+
+        producer.push(Delta::Added(object("1"))).await.unwrap();
+        tokio::time::sleep(PERIOD + Duration::from_secs(1)).await;
+        producer.push(Delta::Updated(object("2"))).await.unwrap();
+        assert_eq!(log.lock().len(), 0, "nobody has taken anything out");
+        drop(producer);
+        let (source, _) = shared.sources.lock().as_ref().unwrap().scopes().next().unwrap();
+        Processor { shared: Arc::downgrade(shared), source, consumer }.run().await;
+
+        resyncing.abort();
+        registration.drain();
+        registration.ended().await;
+        assert_eq!(*log.lock(), ["1", "again 1", "2"]);
+    }
+
+    /// A source that is never asked.
+    struct Silent;
+
+    impl ListWatch<ConfigMap> for Silent {
+        fn list<'a>(
+            &'a self,
+            _: &'a ListRequest,
+            _: &'a Arc<Want<ConfigMap>>,
+        ) -> BoxFuture<'a, Result<ListStream<ConfigMap>, SourceError>> {
+            std::future::pending().boxed()
+        }
+
+        fn watch<'a>(
+            &'a self,
+            _: &'a WatchRequest,
+            _: &'a Arc<Want<ConfigMap>>,
+        ) -> BoxFuture<'a, Result<WatchStream<ConfigMap>, SourceError>> {
+            std::future::pending().boxed()
+        }
     }
 }

@@ -9,8 +9,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{Make, Written};
-use crate::fanout::panic_message;
 use crate::object::{Form, Object, Raw};
+use crate::panics;
 
 /// Changes an object of a kind, whatever its type.
 pub(crate) type AnyTransform = Arc<dyn Fn(&[u8], &Form) -> Result<Value, DecodeError> + Send + Sync>;
@@ -46,7 +46,7 @@ pub(crate) fn keep_bytes(
         let changed = catch_unwind(AssertUnwindSafe(|| transform(&bytes, &arrived)));
         let panicked = |panic: Box<dyn std::any::Any + Send>| DecodeError {
             key: None,
-            why: format!("the transform panicked: {}", panic_message(&*panic)),
+            why: format!("the transform panicked: {}", panics::message(panic)),
         };
         let changed = changed.unwrap_or_else(|panic| Err(panicked(panic))).map_err(keyed)?;
         let (bytes, encoding) = match encoding {

@@ -14,8 +14,8 @@ use serde::de::DeserializeOwned;
 
 use super::pipeline::{Cut, pipeline};
 use super::{ListPart, ListStream, SourceError, Want, WatchPart, WatchStream};
-use crate::fanout::panic_message;
 use crate::object::{Codec, Object, Warm, say_kind};
+use crate::panics;
 
 /// How the pieces of an answer are read.
 #[derive(Clone)]
@@ -134,7 +134,7 @@ fn too_large<K>(frame: TooLarge) -> Result<WatchPart<K>, SourceError> {
 /// What a function returns, or what its panic says: a type may have a way of decoding of its own.
 fn unless_panic<T>(decode: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(decode))
-        .map_err(|panic| format!("decoding it panicked: {}", panic_message(&*panic)))
+        .map_err(|panic| format!("decoding it panicked: {}", panics::message(panic)))
 }
 
 /// Makes handles of what was decoded.

@@ -8,8 +8,8 @@ use kube_core::Resource;
 use kube_wire::{DecodeError, Encoding, ObjectKey, ProtoMetadata};
 use tokio_util::task::TaskTracker;
 
-use crate::fanout::panic_message;
 use crate::object::{Codec, Identity, Object, Residency, Warm};
+use crate::panics;
 
 /// Changes an object before anybody sees it.
 pub(crate) type Transform<K> = Arc<dyn Fn(K) -> K + Send + Sync>;
@@ -122,7 +122,7 @@ impl<K: Resource + 'static> Want<K> {
         );
         let changed = AssertUnwindSafe(|| Object::changed(object, |object| transform(object)));
         catch_unwind(changed).map_err(|panic| {
-            let why = format!("the transform panicked: {}", panic_message(&*panic));
+            let why = format!("the transform panicked: {}", panics::message(panic));
             DecodeError { key: Some(Box::new(key)), why }
         })
     }

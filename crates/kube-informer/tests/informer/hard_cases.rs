@@ -120,15 +120,27 @@ async fn soon(what: &str, is_so: impl Fn() -> bool) {
     tokio::time::timeout(REAL_PATIENCE, wait).await.unwrap_or_else(|_| panic!("not in time: {what}"));
 }
 
-/// More handlers that block than the runtime has threads.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn handlers_that_turn_out_to_be_slow_delay_neither_the_store_nor_others() {
+/// Handlers that hold their threads, some of them from the first call on, more than there are cores: the store and a
+/// handler that came after them hear everything.
+async fn handlers_that_block_delay_neither_the_store_nor_others() {
+    const QUICK_AT_FIRST: usize = 10;
+    const BLOCKED: usize = 40;
     let server = server().await;
     let informer = informer(&server);
-    let gate = Arc::new(Mutex::new(()));
-    for _ in 0..4 {
-        let gate = Arc::clone(&gate);
-        informer.add_event_handler(move |_: Event<ConfigMap>| drop(gate.lock())).unwrap();
+    let mut held = Vec::new();
+    let calls = Arc::new(AtomicUsize::new(0));
+    for number in 0..BLOCKED {
+        let (hold, until) = std::sync::mpsc::channel::<()>();
+        held.push(hold);
+        let (calls, mut heard) = (Arc::clone(&calls), 0);
+        let blocks = move |_: Event<ConfigMap>| {
+            heard += 1;
+            if number % 2 == 0 || heard > QUICK_AT_FIRST {
+                calls.fetch_add(1, Ordering::SeqCst);
+                let _ = until.recv();
+            }
+        };
+        informer.add_event_handler(blocks).unwrap();
     }
     let heard = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&heard);
@@ -138,45 +150,48 @@ async fn handlers_that_turn_out_to_be_slow_delay_neither_the_store_nor_others() 
     informer.add_event_handler(quick).unwrap();
     informer.start();
     assert!(informer.synced().await);
-    // A thread that is not the runtime's holds them up: for a moment, and then until it is told to let go.
-    let hold = |until: std::sync::mpsc::Receiver<()>, moment: Duration| {
-        let (gate, (held, is_held)) = (Arc::clone(&gate), std::sync::mpsc::channel());
-        let thread = std::thread::spawn(move || {
-            let _held = gate.lock();
-            held.send(()).unwrap();
-            let _ = until.recv_timeout(moment);
-        });
-        is_held.recv().unwrap();
-        thread
-    };
-    let alone = || informer.status().listeners.iter().filter(|listener| listener.own_thread).count();
-    // Two at a time are found to be slow: those that the two threads are held by.
-    let mut writes: usize = 0;
-    while alone() < 4 {
-        let (_never, moment) = std::sync::mpsc::channel();
-        let first = hold(moment, Duration::from_millis(50));
-        writes += 1;
-        write(&server, "a", 1_000 + writes);
-        first.join().unwrap();
-        soon("all have heard it", || heard.load(Ordering::SeqCst) == writes).await;
-        let pending = || informer.status().listeners.iter().map(|listener| listener.pending).sum::<usize>();
-        soon("nothing waits", || pending() == 0).await;
-        assert!(writes < 100, "{:?}", informer.status().listeners);
-    }
-
-    let (let_go, until) = std::sync::mpsc::channel();
-    let second = hold(until, REAL_PATIENCE);
-    for value in 1..=10 {
+    for value in 1..=100 {
         write(&server, "a", value);
+        soon("a quick handler has heard it", || heard.load(Ordering::SeqCst) == value).await;
+        let data = informer.store().get("default", "a").unwrap().data.clone().unwrap();
+        assert_eq!(data["value"], value.to_string());
     }
-    let stored = || informer.store().get("default", "a").unwrap().data.as_ref().unwrap()["value"] == "10";
-    soon("the store has it", stored).await;
-    soon("a quick handler has heard it", || heard.load(Ordering::SeqCst) == writes + 10).await;
-    let waiting: usize = informer.status().listeners.iter().map(|listener| listener.pending).sum();
-    assert!(waiting > 0, "the others have not");
-    let_go.send(()).unwrap();
-    second.join().unwrap();
+    soon("all others are held", || calls.load(Ordering::SeqCst) == BLOCKED).await;
+    drop(held);
+    let told = || informer.status().listeners.iter().map(|listener| listener.told).min();
+    soon("all have heard it", || told() == Some(100)).await;
     informer.shutdown().await;
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn handlers_that_block_delay_nobody_on_a_runtime_with_one_thread() {
+    handlers_that_block_delay_neither_the_store_nor_others().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn handlers_that_block_delay_nobody_on_a_runtime_with_several_threads() {
+    handlers_that_block_delay_neither_the_store_nor_others().await;
+}
+
+#[test]
+fn what_a_handler_holds_goes_with_the_runtime() {
+    let dropped = Arc::new(AtomicBool::new(false));
+    let guard = OnDrop(Arc::clone(&dropped));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let informer = runtime.block_on(async {
+        let informer = SharedInformer::builder(Nowhere).config(lists_only()).build();
+        let handler = move |_: Event<ConfigMap>| {
+            let _ = &guard;
+        };
+        let registration = informer.add_event_handler(handler).unwrap();
+        informer.start();
+        assert!(registration.synced().await);
+        informer
+    });
+    assert!(!dropped.load(Ordering::SeqCst));
+    drop(runtime);
+    assert!(dropped.load(Ordering::SeqCst));
+    drop(informer);
 }
 
 /// A server without versions of lists, as some are that extend the API.

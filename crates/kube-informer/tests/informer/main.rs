@@ -20,6 +20,7 @@ mod metrics;
 mod regressions;
 mod residency;
 mod scopes;
+mod threads;
 mod too_large;
 mod untyped;
 mod waiting;

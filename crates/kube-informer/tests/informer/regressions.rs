@@ -263,32 +263,28 @@ async fn watches_that_end_as_soon_as_they_begin_are_trouble() {
     assert!(informer.status().last_error.unwrap().1.message.contains("as soon as it had begun"));
 }
 
-#[test]
-fn a_handler_with_a_thread_of_its_own_may_block() {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-    runtime.block_on(async {
-        let server = server().await;
-        let informer = informer(&server);
-        let (hold, held) = std::sync::mpsc::channel::<()>();
-        let held = Mutex::new(held);
-        let stuck = move |_: Event<ConfigMap>| {
-            let _ = held.lock().recv();
-        };
-        let registration = informer.add_event_handler_with(stuck, ListenerOptions::new().blocking()).unwrap();
-        let mut quick = informer.subscribe().unwrap();
-        informer.start();
-        // The one thread of the runtime is free, though a handler blocks.
-        churn(&server, 1, 20);
-        let heard = async {
-            for _ in 0..5 {
-                quick.next().await.unwrap();
-            }
-        };
-        tokio::time::timeout(Duration::from_secs(60), heard).await.expect("others go on");
-        assert!(registration.status().told == 0 && registration.status().pending > 0);
-        drop(hold);
-        informer.shutdown().await;
-    });
+/// The runtime has a single thread, and it stays free.
+#[tokio::test(flavor = "current_thread")]
+async fn a_handler_may_block() {
+    let server = server().await;
+    let informer = informer(&server);
+    let (hold, held) = std::sync::mpsc::channel::<()>();
+    let stuck = move |_: Event<ConfigMap>| {
+        let _ = held.recv();
+    };
+    let registration = informer.add_event_handler(stuck).unwrap();
+    let mut quick = informer.subscribe().unwrap();
+    informer.start();
+    churn(&server, 1, 20);
+    let heard = async {
+        for _ in 0..5 {
+            quick.next().await.unwrap();
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), heard).await.expect("others go on");
+    assert!(registration.status().told == 0 && registration.status().pending > 0);
+    drop(hold);
+    informer.shutdown().await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -162,7 +162,6 @@ fn add_handler<K: Resource + Send + Sync + 'static>(
     *gate.closed.lock() = spec.held;
     let handler = recorder(informer, spec, log, all, &gate);
     let options = ListenerOptions::new().name(spec.name.as_str());
-    let options = if spec.held { options.blocking() } else { options };
     let options = match spec.resync {
         Some(period) => options.resync(Duration::from_millis(period)),
         None => options,

@@ -64,6 +64,12 @@ impl Options {
         self.with(format!("--controllers={controllers}"))
     }
 
+    /// A flag of kube-controller-manager itself, for example `--terminated-pod-gc-threshold=5`; for
+    /// [controllers](Self::controllers).
+    pub fn controller_flag(self, flag: &str) -> Self {
+        self.with(format!("--controller-manager-flag={flag}"))
+    }
+
     /// A flag of kube-apiserver itself, for example `--min-request-timeout=5`.
     pub fn flag(mut self, flag: impl Into<String>) -> Self {
         self.flags.push(flag.into());

@@ -88,7 +88,7 @@ where
         let informer = SharedInformer::builder(source).config(impatient()).build();
         let mut side = Self { api, make, text, informer, notes, handlers: Vec::new() };
         side.listen(ListenerOptions::new(), Duration::ZERO);
-        let slow = ListenerOptions::new().blocking().high_water(HIGH_WATER);
+        let slow = ListenerOptions::new().high_water(HIGH_WATER);
         side.listen(slow, Duration::from_millis(40));
         side.informer.start();
         side

@@ -6,10 +6,14 @@
 
 mod access;
 mod caching;
+mod cluster;
 mod complete;
-mod controllers;
+mod coordinated;
 mod definitions;
+mod elections;
 mod encodings;
+mod endings;
+mod events;
 mod following;
 mod harness;
 mod heard;
@@ -18,6 +22,7 @@ mod luck;
 mod negotiation;
 mod outages;
 mod overload;
+mod sample;
 mod servers;
 mod tokens;
 mod workloads;

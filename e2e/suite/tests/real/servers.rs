@@ -98,6 +98,14 @@ impl Server {
         client(config)
     }
 
+    /// `127.0.0.1:PORT`.
+    pub(crate) fn address(&self) -> String {
+        match self.real() {
+            Ok(real) => real.address().to_owned(),
+            Err(embedded) => embedded.address().to_string(),
+        }
+    }
+
     /// A proxy before it, and the settings of a client that goes through it.
     pub(crate) async fn proxy(&self) -> (Proxy, Config) {
         match self.real() {

@@ -1,125 +1,34 @@
-//! The controllers of `examples/controller-manager` beside the real kube-controller-manager: the same inputs, on a real
-//! server each, end in the same objects.
+//! The controllers of deployments, replica sets and garbage of `examples/controller-manager` beside the real ones.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
-use controller_manager::Options as ControllerOptions;
-use k8s_openapi::jiff::Timestamp;
-use kube_client::Client;
-use kube_client::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams, PropagationPolicy};
-use kube_controller::registry::{ClientBuilder, Controllers};
-use kube_core::{ApiResource, DynamicObject, GroupVersionKind};
-use kube_informer_e2e::{Options, RealServer, skip};
+use kube_client::api::PropagationPolicy;
+use kube_informer_e2e::skip;
 use serde_json::{Value, json};
-use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
-use tokio_util::task::AbortOnDropHandle;
 
-use crate::{PATIENCE, start};
+use crate::PATIENCE;
+use crate::cluster::{Cluster, beside_the_real_ones, count};
 
 /// The controllers that both have.
-const CONTROLLERS: &str = "deployment-controller,replicaset-controller,garbage-collector-controller";
+pub(crate) const CONTROLLERS: &str =
+    "deployment-controller,replicaset-controller,garbage-collector-controller";
 
-/// What has not changed for so long is the end.
-const QUIET: Duration = Duration::from_secs(2);
-
-struct Cluster {
-    client: Client,
-    _kubelet: AbortOnDropHandle<()>,
-}
-
-impl Cluster {
-    async fn of(server: &RealServer) -> Self {
-        let client = server.client().await.unwrap();
-        let pods = api(&client, "v1", "Pod");
-        let kubelet = tokio::spawn(async move {
-            loop {
-                run_pods(&pods).await;
-                tokio::time::sleep(Duration::from_millis(100)).await;
-            }
-        });
-        Self { client, _kubelet: AbortOnDropHandle::new(kubelet) }
+/// Everything that matters, without what is chance: names, uids, times.
+async fn state(cluster: &Cluster) -> Value {
+    let sets = cluster.list("ReplicaSet").await;
+    let hashes: BTreeSet<String> = sets
+        .iter()
+        .filter_map(|set| set["metadata"]["labels"]["pod-template-hash"].as_str().map(str::to_owned))
+        .collect();
+    let mut shown = json!({});
+    for kind in ["Deployment", "ReplicaSet", "Pod", "ConfigMap"] {
+        let objects = if kind == "ReplicaSet" { sets.clone() } else { cluster.list(kind).await };
+        let mut all: Vec<Value> = objects.iter().map(|object| plain(kind, object, &hashes)).collect();
+        all.retain(|object| object["name"] != "kube-root-ca.crt");
+        all.sort_by_key(ToString::to_string);
+        shown[kind] = json!(all);
     }
-
-    fn api(&self, kind: &str) -> Api<DynamicObject> {
-        let group = if matches!(kind, "Deployment" | "ReplicaSet") { "apps/v1" } else { "v1" };
-        api(&self.client, group, kind)
-    }
-
-    async fn create(&self, object: Value) {
-        let kind = object["kind"].as_str().unwrap().to_owned();
-        let object: DynamicObject = serde_json::from_value(object).unwrap();
-        self.api(&kind).create(&PostParams::default(), &object).await.unwrap();
-    }
-
-    async fn patch(&self, kind: &str, name: &str, patch: Value) {
-        self.api(kind).patch(name, &PatchParams::default(), &Patch::Merge(&patch)).await.unwrap();
-    }
-
-    async fn delete(&self, kind: &str, name: &str, policy: PropagationPolicy) {
-        let params = DeleteParams { propagation_policy: Some(policy), ..DeleteParams::default() };
-        self.api(kind).delete(name, &params).await.unwrap();
-    }
-
-    async fn list(&self, kind: &str) -> Vec<Value> {
-        let list = self.api(kind).list(&ListParams::default()).await.unwrap();
-        list.items.into_iter().map(|object| serde_json::to_value(object).unwrap()).collect()
-    }
-
-    /// Everything that matters, without what is chance: names, uids, times.
-    async fn state(&self) -> Value {
-        let sets = self.list("ReplicaSet").await;
-        let hashes: BTreeSet<String> = sets
-            .iter()
-            .filter_map(|set| set["metadata"]["labels"]["pod-template-hash"].as_str().map(str::to_owned))
-            .collect();
-        let mut shown = json!({});
-        for kind in ["Deployment", "ReplicaSet", "Pod", "ConfigMap"] {
-            let objects = if kind == "ReplicaSet" { sets.clone() } else { self.list(kind).await };
-            let mut all: Vec<Value> = objects.iter().map(|object| plain(kind, object, &hashes)).collect();
-            all.retain(|object| object["name"] != "kube-root-ca.crt");
-            all.sort_by_key(ToString::to_string);
-            shown[kind] = json!(all);
-        }
-        shown
-    }
-
-    /// The state when nothing has changed for a while, and what was asked for has come.
-    async fn settled(&self, step: &str, is_so: &dyn Fn(&Value) -> bool) -> Value {
-        let begun = Instant::now();
-        let (mut state, mut since) = (self.state().await, Instant::now());
-        while !is_so(&state) || since.elapsed() < QUIET {
-            assert!(begun.elapsed() < PATIENCE, "{step}: {state:#}");
-            tokio::time::sleep(Duration::from_millis(200)).await;
-            let now = self.state().await;
-            if now != state {
-                (state, since) = (now, Instant::now());
-            }
-        }
-        state
-    }
-}
-
-fn api(client: &Client, api_version: &str, kind: &str) -> Api<DynamicObject> {
-    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-    let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
-    Api::namespaced_with(client.clone(), "default", &resource)
-}
-
-/// What a kubelet would do: pods that were made become ready.
-async fn run_pods(pods: &Api<DynamicObject>) {
-    let Ok(list) = pods.list(&ListParams::default()).await else { return };
-    for pod in list.items {
-        let name = pod.metadata.name.clone().unwrap_or_default();
-        if pod.data["status"]["conditions"].is_null() && pod.metadata.deletion_timestamp.is_none() {
-            let ready =
-                json!({"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"});
-            let status = json!({"status": {"phase": "Running", "conditions": [ready]}});
-            // It may be gone.
-            let _ = pods.patch_status(&name, &PatchParams::default(), &Patch::Merge(&status)).await;
-        }
-    }
+    shown
 }
 
 fn plain(kind: &str, object: &Value, hashes: &BTreeSet<String>) -> Value {
@@ -203,10 +112,6 @@ fn runs(state: &Value, app: &str, image: &str, count: usize) -> bool {
     images.len() == count && images.iter().all(|found| *found == image)
 }
 
-fn count(state: &Value, kind: &str) -> usize {
-    state[kind].as_array().unwrap().len()
-}
-
 /// The deployment says that all of its pods work.
 fn says(state: &Value, app: &str, replicas: u32) -> bool {
     let mut all = state["Deployment"].as_array().unwrap().iter();
@@ -217,10 +122,10 @@ fn says(state: &Value, app: &str, replicas: u32) -> bool {
 }
 
 /// Plays everything, and returns the state after each step.
-async fn play(cluster: &Cluster) -> Vec<(&'static str, Value)> {
-    let mut states = Vec::new();
+async fn play(cluster: Cluster) -> Vec<(&'static str, Value)> {
+    let (cluster, mut states) = (&cluster, Vec::new());
     let mut settle = async |step: &'static str, is_so: &dyn Fn(&Value) -> bool| {
-        states.push((step, cluster.settled(step, is_so).await));
+        states.push((step, cluster.settled(step, PATIENCE, async || state(cluster).await, is_so).await));
     };
     cluster.create(deployment("web", 3, "RollingUpdate")).await;
     settle("create", &|state| runs(state, "web", "v1", 3) && says(state, "web", 3)).await;
@@ -287,39 +192,6 @@ async fn our_controllers_make_of_the_same_inputs_what_the_real_ones_make() {
     if skip() {
         return;
     }
-    let real = async {
-        let server = start(Options::new().controllers(CONTROLLERS)).await;
-        let states = play(&Cluster::of(&server).await).await;
-        server.stop().await.unwrap();
-        states
-    };
-    let ours = async {
-        let server = start(Options::new()).await;
-        #[expect(clippy::disallowed_methods, reason = "the server has a real clock too")]
-        let options = ControllerOptions::new(Timestamp::now);
-        let registry = controller_manager::registry(&options).unwrap();
-        let chosen = registry.select(CONTROLLERS).unwrap();
-        let config = server.config_at(server.url()).await.unwrap();
-        let clients = ClientBuilder::from_config(config, "controller-manager");
-        let controllers = Controllers::builder(clients, registry, chosen)
-            .typed_informers(controller_manager::known_kinds)
-            .build();
-        let stop = CancellationToken::new();
-        let run = tokio::spawn(controllers.run(stop.clone()));
-        let states = play(&Cluster::of(&server).await).await;
-        stop.cancel();
-        run.await.unwrap().unwrap();
-        server.stop().await.unwrap();
-        states
-    };
-    let (real, ours) = tokio::join!(Box::pin(real), Box::pin(ours));
-    let mut different = Vec::new();
-    for ((step, real), (_, ours)) in real.iter().zip(&ours) {
-        for kind in ["Deployment", "ReplicaSet", "Pod", "ConfigMap"] {
-            if real[kind] != ours[kind] {
-                different.push(format!("{step}, {kind}:\nreal {}\nours {}", real[kind], ours[kind]));
-            }
-        }
-    }
-    assert!(different.is_empty(), "{}", different.join("\n"));
+    beside_the_real_ones(CONTROLLERS, None, async |server| play(Cluster::with_kubelet(server).await).await)
+        .await;
 }

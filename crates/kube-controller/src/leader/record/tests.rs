@@ -143,3 +143,33 @@ fn a_lease_with_strange_numbers_does_no_harm() {
         assert_eq!(record.takeover(now, Timestamp::MAX).is_some(), free, "{seconds}");
     }
 }
+
+#[test]
+fn where_a_coordinator_decides_a_lease_is_renewed_by_the_one_it_was_given_to_and_taken_by_nobody() {
+    let now = Instant::now();
+    let mut record = record();
+    assert_eq!(record.turn(now, time(100)), Turn::Nobodys, "there is no lease, and none is made");
+    record.saw(lease("", 15, 50), now);
+    assert_eq!(record.turn(now, time(100)), Turn::Nobodys, "nobody has it, and it is not taken");
+    record.saw(lease("you", 15, 50), now);
+    assert_eq!(record.turn(now, time(100)), Turn::Theirs("you".to_owned()));
+    assert_eq!(
+        record.turn(now + 60 * S, time(100)),
+        Turn::Theirs("you".to_owned()),
+        "not even when it is over"
+    );
+
+    let mut mine = lease("me", 15, 50);
+    mine.spec.as_mut().unwrap().strategy = Some("OldestEmulationVersion".to_owned());
+    record.saw(mine.clone(), now);
+    let Turn::Ours(renewed) = record.turn(now, time(100)) else { panic!("it is ours") };
+    let renewed = renewed.spec.unwrap();
+    assert_eq!(renewed.renew_time, Some(MicroTime(time(100))));
+    assert_eq!((renewed.acquire_time, renewed.lease_transitions), (Some(MicroTime(time(1))), Some(4)));
+    assert_eq!(renewed.strategy.as_deref(), Some("OldestEmulationVersion"), "what is not ours is kept");
+    assert_eq!(record.turn(now + 15 * S, time(100)), Turn::Nobodys, "too late");
+
+    mine.spec.as_mut().unwrap().preferred_holder = Some("you".to_owned());
+    record.saw(mine, now);
+    assert_eq!(record.turn(now, time(100)), Turn::EndOfTerm("you".to_owned()));
+}

@@ -1,0 +1,18 @@
+//! `mutatingadmissionpolicybindings` of `admissionregistration.k8s.io/v1`. Made by `cargo xtask accessors`: not to be edited.
+
+use k8s_openapi::api::admissionregistration::v1::MutatingAdmissionPolicyBinding;
+
+use super::V1;
+use crate::accessors::Accessor;
+
+impl V1 {
+    /// [`MutatingAdmissionPolicyBinding`] objects: `factory.admissionregistration().v1().mutating_admission_policy_bindings()`, since Kubernetes 1.36.
+    ///
+    /// - `.informer()?` follows `mutatingadmissionpolicybindings`, once for all who ask this factory:
+    ///   it takes handlers and indexes, and gives streams and the store.
+    /// - `.lister()?` reads what the informer has, without asking the server: `lister.get("name")?`,
+    ///   `lister.list(&selector)`.
+    pub fn mutating_admission_policy_bindings(&self) -> Accessor<MutatingAdmissionPolicyBinding> {
+        Accessor::new(&self.factory)
+    }
+}

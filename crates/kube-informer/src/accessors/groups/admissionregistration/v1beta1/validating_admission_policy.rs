@@ -1,0 +1,18 @@
+//! `validatingadmissionpolicies` of `admissionregistration.k8s.io/v1beta1`. Made by `cargo xtask accessors`: not to be edited.
+
+use k8s_openapi::api::admissionregistration::v1beta1::ValidatingAdmissionPolicy;
+
+use super::V1beta1;
+use crate::accessors::Accessor;
+
+impl V1beta1 {
+    /// [`ValidatingAdmissionPolicy`] objects: `factory.admissionregistration().v1beta1().validating_admission_policies()`, up to Kubernetes 1.33.
+    ///
+    /// - `.informer()?` follows `validatingadmissionpolicies`, once for all who ask this factory:
+    ///   it takes handlers and indexes, and gives streams and the store.
+    /// - `.lister()?` reads what the informer has, without asking the server: `lister.get("name")?`,
+    ///   `lister.list(&selector)`.
+    pub fn validating_admission_policies(&self) -> Accessor<ValidatingAdmissionPolicy> {
+        Accessor::new(&self.factory)
+    }
+}

@@ -1,8 +1,0 @@
-//! `apiextensions.k8s.io/v1`. Made by `cargo xtask accessors`: not to be edited.
-
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1 as kinds;
-
-version! {
-    V1:
-    custom_resource_definitions: CustomResourceDefinition,
-}

@@ -1,0 +1,10 @@
+//! `internal.apiserver.k8s.io/v1alpha1`. Made by `cargo xtask accessors`: not to be edited.
+
+mod storage_version;
+
+use k8s_openapi::api::apiserverinternal::v1alpha1 as kinds;
+
+version! {
+    V1alpha1:
+    StorageVersion,
+}

@@ -1,0 +1,18 @@
+//! `replicasets` of `apps/v1`. Made by `cargo xtask accessors`: not to be edited.
+
+use k8s_openapi::api::apps::v1::ReplicaSet;
+
+use super::V1;
+use crate::accessors::Accessor;
+
+impl V1 {
+    /// [`ReplicaSet`] objects: `factory.apps().v1().replica_sets()`.
+    ///
+    /// - `.informer()?` follows `replicasets`, once for all who ask this factory:
+    ///   it takes handlers and indexes, and gives streams and the store.
+    /// - `.lister()?` reads what the informer has, without asking the server: `lister.namespaced("default").get("name")?`,
+    ///   `lister.list(&selector)`.
+    pub fn replica_sets(&self) -> Accessor<ReplicaSet> {
+        Accessor::new(&self.factory)
+    }
+}

@@ -1,0 +1,18 @@
+//! `statefulsets` of `apps/v1`. Made by `cargo xtask accessors`: not to be edited.
+
+use k8s_openapi::api::apps::v1::StatefulSet;
+
+use super::V1;
+use crate::accessors::Accessor;
+
+impl V1 {
+    /// [`StatefulSet`] objects: `factory.apps().v1().stateful_sets()`.
+    ///
+    /// - `.informer()?` follows `statefulsets`, once for all who ask this factory:
+    ///   it takes handlers and indexes, and gives streams and the store.
+    /// - `.lister()?` reads what the informer has, without asking the server: `lister.namespaced("default").get("name")?`,
+    ///   `lister.list(&selector)`.
+    pub fn stateful_sets(&self) -> Accessor<StatefulSet> {
+        Accessor::new(&self.factory)
+    }
+}

@@ -1,8 +1,0 @@
-//! `autoscaling/v2`. Made by `cargo xtask accessors`: not to be edited.
-
-use k8s_openapi::api::autoscaling::v2 as kinds;
-
-version! {
-    V2:
-    horizontal_pod_autoscalers: HorizontalPodAutoscaler,
-}

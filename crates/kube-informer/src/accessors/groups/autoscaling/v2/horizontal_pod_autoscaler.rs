@@ -1,0 +1,18 @@
+//! `horizontalpodautoscalers` of `autoscaling/v2`. Made by `cargo xtask accessors`: not to be edited.
+
+use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
+
+use super::V2;
+use crate::accessors::Accessor;
+
+impl V2 {
+    /// [`HorizontalPodAutoscaler`] objects: `factory.autoscaling().v2().horizontal_pod_autoscalers()`.
+    ///
+    /// - `.informer()?` follows `horizontalpodautoscalers`, once for all who ask this factory:
+    ///   it takes handlers and indexes, and gives streams and the store.
+    /// - `.lister()?` reads what the informer has, without asking the server: `lister.namespaced("default").get("name")?`,
+    ///   `lister.list(&selector)`.
+    pub fn horizontal_pod_autoscalers(&self) -> Accessor<HorizontalPodAutoscaler> {
+        Accessor::new(&self.factory)
+    }
+}

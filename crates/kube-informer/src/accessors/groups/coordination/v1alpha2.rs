@@ -1,8 +1,0 @@
-//! `coordination.k8s.io/v1alpha2`. Made by `cargo xtask accessors`: not to be edited.
-
-use k8s_openapi::api::coordination::v1alpha2 as kinds;
-
-version! {
-    V1alpha2:
-    lease_candidates: LeaseCandidate,
-}

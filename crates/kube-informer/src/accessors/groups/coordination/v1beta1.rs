@@ -1,8 +1,0 @@
-//! `coordination.k8s.io/v1beta1`. Made by `cargo xtask accessors`: not to be edited.
-
-use k8s_openapi::api::coordination::v1beta1 as kinds;
-
-version! {
-    V1beta1:
-    lease_candidates: LeaseCandidate,
-}

@@ -1,0 +1,18 @@
+//! `replicationcontrollers` of `v1`. Made by `cargo xtask accessors`: not to be edited.
+
+use k8s_openapi::api::core::v1::ReplicationController;
+
+use super::V1;
+use crate::accessors::Accessor;
+
+impl V1 {
+    /// [`ReplicationController`] objects: `factory.core().v1().replication_controllers()`.
+    ///
+    /// - `.informer()?` follows `replicationcontrollers`, once for all who ask this factory:
+    ///   it takes handlers and indexes, and gives streams and the store.
+    /// - `.lister()?` reads what the informer has, without asking the server: `lister.namespaced("default").get("name")?`,
+    ///   `lister.list(&selector)`.
+    pub fn replication_controllers(&self) -> Accessor<ReplicationController> {
+        Accessor::new(&self.factory)
+    }
+}

@@ -1,0 +1,18 @@
+//! `resourcequotas` of `v1`. Made by `cargo xtask accessors`: not to be edited.
+
+use k8s_openapi::api::core::v1::ResourceQuota;
+
+use super::V1;
+use crate::accessors::Accessor;
+
+impl V1 {
+    /// [`ResourceQuota`] objects: `factory.core().v1().resource_quotas()`.
+    ///
+    /// - `.informer()?` follows `resourcequotas`, once for all who ask this factory:
+    ///   it takes handlers and indexes, and gives streams and the store.
+    /// - `.lister()?` reads what the informer has, without asking the server: `lister.namespaced("default").get("name")?`,
+    ///   `lister.list(&selector)`.
+    pub fn resource_quotas(&self) -> Accessor<ResourceQuota> {
+        Accessor::new(&self.factory)
+    }
+}

@@ -1,0 +1,18 @@
+//! `services` of `v1`. Made by `cargo xtask accessors`: not to be edited.
+
+use k8s_openapi::api::core::v1::Service;
+
+use super::V1;
+use crate::accessors::Accessor;
+
+impl V1 {
+    /// [`Service`] objects: `factory.core().v1().services()`.
+    ///
+    /// - `.informer()?` follows `services`, once for all who ask this factory:
+    ///   it takes handlers and indexes, and gives streams and the store.
+    /// - `.lister()?` reads what the informer has, without asking the server: `lister.namespaced("default").get("name")?`,
+    ///   `lister.list(&selector)`.
+    pub fn services(&self) -> Accessor<Service> {
+        Accessor::new(&self.factory)
+    }
+}

@@ -1,0 +1,18 @@
+//! `serviceaccounts` of `v1`. Made by `cargo xtask accessors`: not to be edited.
+
+use k8s_openapi::api::core::v1::ServiceAccount;
+
+use super::V1;
+use crate::accessors::Accessor;
+
+impl V1 {
+    /// [`ServiceAccount`] objects: `factory.core().v1().service_accounts()`.
+    ///
+    /// - `.informer()?` follows `serviceaccounts`, once for all who ask this factory:
+    ///   it takes handlers and indexes, and gives streams and the store.
+    /// - `.lister()?` reads what the informer has, without asking the server: `lister.namespaced("default").get("name")?`,
+    ///   `lister.list(&selector)`.
+    pub fn service_accounts(&self) -> Accessor<ServiceAccount> {
+        Accessor::new(&self.factory)
+    }
+}

@@ -1,8 +1,0 @@
-//! `events.k8s.io/v1`. Made by `cargo xtask accessors`: not to be edited.
-
-use k8s_openapi::api::events::v1 as kinds;
-
-version! {
-    V1:
-    events: Event,
-}

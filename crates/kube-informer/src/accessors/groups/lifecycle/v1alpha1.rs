@@ -1,9 +1,0 @@
-//! `lifecycle.k8s.io/v1alpha1`. Made by `cargo xtask accessors`: not to be edited.
-
-use k8s_openapi::api::lifecycle::v1alpha1 as kinds;
-
-version! {
-    V1alpha1:
-    evictions: Eviction,
-    eviction_requests: EvictionRequest,
-}

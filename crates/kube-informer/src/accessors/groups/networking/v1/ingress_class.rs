@@ -1,0 +1,18 @@
+//! `ingressclasses` of `networking.k8s.io/v1`. Made by `cargo xtask accessors`: not to be edited.
+
+use k8s_openapi::api::networking::v1::IngressClass;
+
+use super::V1;
+use crate::accessors::Accessor;
+
+impl V1 {
+    /// [`IngressClass`] objects: `factory.networking().v1().ingress_classes()`.
+    ///
+    /// - `.informer()?` follows `ingressclasses`, once for all who ask this factory:
+    ///   it takes handlers and indexes, and gives streams and the store.
+    /// - `.lister()?` reads what the informer has, without asking the server: `lister.get("name")?`,
+    ///   `lister.list(&selector)`.
+    pub fn ingress_classes(&self) -> Accessor<IngressClass> {
+        Accessor::new(&self.factory)
+    }
+}

@@ -1,0 +1,18 @@
+//! `servicecidrs` of `networking.k8s.io/v1`. Made by `cargo xtask accessors`: not to be edited.
+
+use k8s_openapi::api::networking::v1::ServiceCIDR;
+
+use super::V1;
+use crate::accessors::Accessor;
+
+impl V1 {
+    /// [`ServiceCIDR`] objects: `factory.networking().v1().service_cidrs()`.
+    ///
+    /// - `.informer()?` follows `servicecidrs`, once for all who ask this factory:
+    ///   it takes handlers and indexes, and gives streams and the store.
+    /// - `.lister()?` reads what the informer has, without asking the server: `lister.get("name")?`,
+    ///   `lister.list(&selector)`.
+    pub fn service_cidrs(&self) -> Accessor<ServiceCIDR> {
+        Accessor::new(&self.factory)
+    }
+}

@@ -1,9 +1,0 @@
-//! `networking.k8s.io/v1beta1`. Made by `cargo xtask accessors`: not to be edited.
-
-use k8s_openapi::api::networking::v1beta1 as kinds;
-
-version! {
-    V1beta1:
-    ip_addresses: IPAddress,
-    service_cidrs: ServiceCIDR,
-}

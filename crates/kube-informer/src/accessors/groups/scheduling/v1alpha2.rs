@@ -1,9 +1,0 @@
-//! `scheduling.k8s.io/v1alpha2`. Made by `cargo xtask accessors`: not to be edited.
-
-use k8s_openapi::api::scheduling::v1alpha2 as kinds;
-
-version! {
-    V1alpha2:
-    pod_groups: PodGroup,
-    workloads: Workload,
-}

@@ -1,0 +1,18 @@
+//! `compositepodgroups` of `scheduling.k8s.io/v1alpha3`. Made by `cargo xtask accessors`: not to be edited.
+
+use k8s_openapi::api::scheduling::v1alpha3::CompositePodGroup;
+
+use super::V1alpha3;
+use crate::accessors::Accessor;
+
+impl V1alpha3 {
+    /// [`CompositePodGroup`] objects: `factory.scheduling().v1alpha3().composite_pod_groups()`, since Kubernetes 1.37.
+    ///
+    /// - `.informer()?` follows `compositepodgroups`, once for all who ask this factory:
+    ///   it takes handlers and indexes, and gives streams and the store.
+    /// - `.lister()?` reads what the informer has, without asking the server: `lister.namespaced("default").get("name")?`,
+    ///   `lister.list(&selector)`.
+    pub fn composite_pod_groups(&self) -> Accessor<CompositePodGroup> {
+        Accessor::new(&self.factory)
+    }
+}

@@ -1,9 +1,0 @@
-//! `scheduling.k8s.io/v1beta1`. Made by `cargo xtask accessors`: not to be edited.
-
-use k8s_openapi::api::scheduling::v1beta1 as kinds;
-
-version! {
-    V1beta1:
-    pod_groups: PodGroup,
-    workloads: Workload,
-}

@@ -1,0 +1,18 @@
+//! `volumeattachments` of `storage.k8s.io/v1`. Made by `cargo xtask accessors`: not to be edited.
+
+use k8s_openapi::api::storage::v1::VolumeAttachment;
+
+use super::V1;
+use crate::accessors::Accessor;
+
+impl V1 {
+    /// [`VolumeAttachment`] objects: `factory.storage().v1().volume_attachments()`.
+    ///
+    /// - `.informer()?` follows `volumeattachments`, once for all who ask this factory:
+    ///   it takes handlers and indexes, and gives streams and the store.
+    /// - `.lister()?` reads what the informer has, without asking the server: `lister.get("name")?`,
+    ///   `lister.list(&selector)`.
+    pub fn volume_attachments(&self) -> Accessor<VolumeAttachment> {
+        Accessor::new(&self.factory)
+    }
+}

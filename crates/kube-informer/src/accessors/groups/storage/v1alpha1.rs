@@ -1,8 +1,0 @@
-//! `storage.k8s.io/v1alpha1`. Made by `cargo xtask accessors`: not to be edited.
-
-use k8s_openapi::api::storage::v1alpha1 as kinds;
-
-version! {
-    V1alpha1:
-    volume_attributes_classes: VolumeAttributesClass,
-}

@@ -1,0 +1,10 @@
+//! `storage.k8s.io/v1alpha1`. Made by `cargo xtask accessors`: not to be edited.
+
+mod volume_attributes_class;
+
+use k8s_openapi::api::storage::v1alpha1 as kinds;
+
+version! {
+    V1alpha1:
+    VolumeAttributesClass,
+}

@@ -1,0 +1,52 @@
+//! A thread that looks for calls of handlers that last long, while somebody waits for their threads.
+
+use std::sync::{Arc, Weak};
+
+use parking_lot::{Condvar, Mutex};
+
+use super::threads::{SLOW, Threads};
+
+/// Who is looked at.
+static ROUNDS: Mutex<Rounds> = Mutex::new(Rounds { watched: Vec::new(), has_begun: false });
+
+/// Somebody is to be looked at.
+static CALLED: Condvar = Condvar::new();
+
+struct Rounds {
+    watched: Vec<Weak<Threads>>,
+    has_begun: bool,
+}
+
+/// Looks at these threads, until nobody waits for them.
+pub(super) fn watch(threads: &Arc<Threads>) {
+    let mut rounds = ROUNDS.lock();
+    rounds.watched.push(Arc::downgrade(threads));
+    if !rounds.has_begun {
+        let thread = std::thread::Builder::new().name("informer-watch".to_owned());
+        // It lives as long as the program: there is one, and it sleeps when there is nothing to look at. Where the system
+        // has no thread to give, those who wait do so until a call ends, and the next one who waits asks again.
+        rounds.has_begun = thread.spawn(go_round).is_ok();
+    }
+    drop(rounds);
+    CALLED.notify_one();
+}
+
+fn go_round() {
+    loop {
+        let mut rounds = ROUNDS.lock();
+        CALLED.wait_while(&mut rounds, |rounds| rounds.watched.is_empty());
+        drop(rounds);
+        wait();
+        let mut watched = std::mem::take(&mut ROUNDS.lock().watched);
+        watched.retain(|threads| threads.upgrade().is_some_and(|threads| threads.relieve()));
+        ROUNDS.lock().watched.append(&mut watched);
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a thread of its own, and how long calls last is counted in real time"
+)]
+fn wait() {
+    std::thread::sleep(SLOW);
+}
