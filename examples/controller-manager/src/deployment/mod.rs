@@ -181,7 +181,7 @@ impl Case<'_> {
 
     /// How many pods all sets want together.
     fn total(&self) -> i32 {
-        self.all.values().map(replicas_of).sum()
+        sum(self.all.values().map(replicas_of))
     }
 }
 
@@ -189,6 +189,11 @@ fn sort_by_age(sets: &mut [ReplicaSet]) {
     sets.sort_by_cached_key(|set| {
         (set.metadata.creation_timestamp.as_ref().map(|time| time.0), set.metadata.name.clone())
     });
+}
+
+/// As many as can be counted: users may ask for more pods than that, and have to be told by others that they cannot be.
+fn sum(numbers: impl Iterator<Item = i32>) -> i32 {
+    numbers.fold(0, i32::saturating_add)
 }
 
 fn replicas_of(set: &ReplicaSet) -> i32 {

@@ -81,7 +81,7 @@ impl Case<'_> {
 
     fn status(&self, new: Option<&str>) -> DeploymentStatus {
         let status = |set: &ReplicaSet| set.status.clone().unwrap_or_default();
-        let sum = |count: &dyn Fn(&ReplicaSet) -> i32| self.all.values().map(count).sum::<i32>();
+        let sum = |count: &dyn Fn(&ReplicaSet) -> i32| super::sum(self.all.values().map(count));
         let available = sum(&available_of);
         let total = sum(&|set| status(set).replicas);
         // Those that are wanted and not there are unavailable too.
@@ -95,12 +95,12 @@ impl Case<'_> {
             ),
             ready_replicas: Some(sum(&|set| status(set).ready_replicas.unwrap_or(0))),
             available_replicas: Some(available),
-            unavailable_replicas: Some((wanted - available).max(0)),
+            unavailable_replicas: Some(wanted.saturating_sub(available).max(0)),
             terminating_replicas: Some(sum(&|set| status(set).terminating_replicas.unwrap_or(0))),
             collision_count: before.collision_count,
             conditions: before.conditions,
         };
-        let enough = available >= self.wanted() - self.max_unavailable();
+        let enough = available >= self.wanted().saturating_sub(self.max_unavailable());
         let (value, reason, message) = if enough {
             ("True", "MinimumReplicasAvailable", "Deployment has minimum availability.")
         } else {
@@ -142,7 +142,9 @@ impl Case<'_> {
     fn has_moved(&self, now: &DeploymentStatus) -> bool {
         let before = self.deployment.status.clone().unwrap_or_default();
         let figure = |figure: Option<i32>| figure.unwrap_or(0);
-        let old = |status: &DeploymentStatus| figure(status.replicas) - figure(status.updated_replicas);
+        let old = |status: &DeploymentStatus| {
+            figure(status.replicas).saturating_sub(figure(status.updated_replicas))
+        };
         figure(now.updated_replicas) > figure(before.updated_replicas)
             || old(now) < old(&before)
             || figure(now.ready_replicas) > figure(before.ready_replicas)

@@ -13,7 +13,7 @@ use crate::worker::{Outcome, SyncError, is_already_exists, is_not_found};
 /// How many old sets are kept, if the deployment does not say.
 const DEFAULT_HISTORY: i32 = 10;
 
-/// So much of the history of a revision is kept.
+/// The history of a revision is not longer than that, in bytes.
 const MAX_REVISION_HISTORY: usize = 2000;
 
 impl Case<'_> {
@@ -21,7 +21,7 @@ impl Case<'_> {
     /// revision of the deployment, are brought up to date.
     pub(super) async fn find_new_set(&mut self, may_make: bool) -> Outcome<Option<String>> {
         let found = self.existing_new_set();
-        let revision = 1 + self.max_old_revision(found.as_deref());
+        let revision = self.max_old_revision(found.as_deref()).saturating_add(1);
         let Some(name) = found else {
             return if may_make { Ok(Some(self.make_new_set(revision).await?)) } else { Ok(None) };
         };
@@ -85,7 +85,7 @@ impl Case<'_> {
         set.spec.replicas = Some(replicas);
         self.annotate(&mut set, revision, false);
         note(&mut set.metadata, DESIRED, &self.wanted());
-        note(&mut set.metadata, MAX, &(self.wanted() + self.max_surge()));
+        note(&mut set.metadata, MAX, &self.most());
         let made = match self.sets.create(&PostParams::default(), &set).await {
             Ok(made) => made,
             Err(error) if is_already_exists(&error) => self.somebody_was_faster(&set, collisions).await?,
@@ -116,7 +116,7 @@ impl Case<'_> {
             return Ok(live);
         }
         let mut changed = (**self.deployment).clone();
-        changed.status.get_or_insert_default().collision_count = Some(collisions + 1);
+        changed.status.get_or_insert_default().collision_count = Some(collisions.saturating_add(1));
         self.deployments.replace_status(self.deployment.name(), &PostParams::default(), &changed).await?;
         Err(SyncError::Other(format!("there is another replica set {:?}", live.metadata.name)))
     }
@@ -135,8 +135,7 @@ impl Case<'_> {
                 let history: Option<String> = noted(&set.metadata, REVISION_HISTORY);
                 let history =
                     history.map_or_else(|| before.to_string(), |history| format!("{history},{before}"));
-                let from = history.len().saturating_sub(MAX_REVISION_HISTORY);
-                note(&mut set.metadata, REVISION_HISTORY, &history[from..]);
+                note(&mut set.metadata, REVISION_HISTORY, latest(&history));
             }
         }
         changed
@@ -183,5 +182,32 @@ impl Case<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// The end of a history, from the first entry on with which it is not too long.
+fn latest(history: &str) -> &str {
+    let mut rest = history;
+    while rest.len() > MAX_REVISION_HISTORY {
+        let Some((_, later)) = rest.split_once(',') else { return "" };
+        rest = later;
+    }
+    rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_history_that_is_too_long_loses_whole_entries_from_its_front() {
+        assert_eq!(latest("1,2,30"), "1,2,30");
+        let long = (1000..1500).map(|revision| revision.to_string()).collect::<Vec<_>>().join(",");
+        let kept = latest(&long);
+        assert!(kept.starts_with("1100,1101,") && kept.ends_with(",1499"), "{kept}");
+        assert_eq!(kept.len(), MAX_REVISION_HISTORY - 1);
+        let odd = format!("{}x,7", "ä".repeat(1500));
+        assert_eq!(latest(&odd), "7");
+        assert_eq!(latest(&"9".repeat(MAX_REVISION_HISTORY + 1)), "");
     }
 }

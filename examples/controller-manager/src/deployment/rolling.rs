@@ -33,41 +33,42 @@ impl Case<'_> {
             return Ok(false);
         }
         // Pods of the new set that do not work yet must not be relied upon.
-        let unavailable_new =
-            new.and_then(|name| self.all.get(name)).map_or(0, |set| replicas_of(set) - available_of(set));
-        let least = self.wanted() - self.max_unavailable();
-        let may_go = self.total() - least - unavailable_new;
+        let unavailable_new = new
+            .and_then(|name| self.all.get(name))
+            .map_or(0, |set| replicas_of(set).saturating_sub(available_of(set)));
+        let least = self.wanted().saturating_sub(self.max_unavailable());
+        let may_go = self.total().saturating_sub(least).saturating_sub(unavailable_new);
         if may_go <= 0 {
             return Ok(false);
         }
         let cleaned = self.shrink_unhealthy(&old, may_go).await?;
         let shrunk = self.shrink_healthy(new, least).await?;
-        Ok(cleaned + shrunk > 0)
+        Ok(cleaned > 0 || shrunk > 0)
     }
 
     /// Old pods that do not work go first: nobody misses them.
     async fn shrink_unhealthy(&mut self, old: &[ReplicaSet], may_go: i32) -> Outcome<i32> {
-        let mut gone = 0;
+        let mut gone = 0_i32;
         for set in old {
-            let broken = replicas_of(set) - available_of(set);
-            let go = broken.min(may_go - gone);
+            let broken = replicas_of(set).saturating_sub(available_of(set));
+            let go = broken.min(may_go.saturating_sub(gone));
             if go > 0 {
-                self.resize(set, replicas_of(set) - go).await?;
-                gone += go;
+                self.resize(set, replicas_of(set).saturating_sub(go)).await?;
+                gone = gone.saturating_add(go);
             }
         }
         Ok(gone)
     }
 
     async fn shrink_healthy(&mut self, new: Option<&str>, least: i32) -> Outcome<i32> {
-        let available: i32 = self.all.values().map(available_of).sum();
-        let may_go = available - least;
-        let mut gone = 0;
+        let available = super::sum(self.all.values().map(available_of));
+        let may_go = available.saturating_sub(least);
+        let mut gone = 0_i32;
         for set in self.old_sets(new) {
-            let go = replicas_of(&set).min(may_go - gone);
+            let go = replicas_of(&set).min(may_go.saturating_sub(gone));
             if go > 0 {
-                self.resize(&set, replicas_of(&set) - go).await?;
-                gone += go;
+                self.resize(&set, replicas_of(&set).saturating_sub(go)).await?;
+                gone = gone.saturating_add(go);
             }
         }
         Ok(gone)

@@ -1,17 +1,24 @@
 //! How many pods each set has.
 
+use std::cmp::Reverse;
+
 use k8s_openapi::api::apps::v1::ReplicaSet;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube_controller::events::Event;
 
 use super::template::{DESIRED, MAX, note, noted};
-use super::{Case, available_of, replicas_of};
+use super::{Case, available_of, replicas_of, sum};
 use crate::worker::Outcome;
 
 impl Case<'_> {
     /// How many pods more than wanted there may be.
     pub(super) fn max_surge(&self) -> i32 {
         self.limits().0
+    }
+
+    /// How many pods there may be.
+    pub(super) fn most(&self) -> i32 {
+        self.wanted().saturating_add(self.max_surge())
     }
 
     /// How many of the wanted pods may be missing.
@@ -42,11 +49,12 @@ impl Case<'_> {
         if self.strategy() == "Recreate" {
             return self.wanted();
         }
-        let room = self.wanted() + self.max_surge() - self.total();
+        let room = self.most().saturating_sub(self.total());
         if room <= 0 {
             return replicas_of(new);
         }
-        replicas_of(new) + room.min(self.wanted() - replicas_of(new))
+        let has = replicas_of(new);
+        has.saturating_add(room.min(self.wanted().saturating_sub(has)))
     }
 
     /// Somebody has changed how many pods there should be, since the sets were last scaled.
@@ -79,26 +87,26 @@ impl Case<'_> {
     async fn scale_in_proportion(&mut self) -> Outcome {
         let mut active: Vec<ReplicaSet> =
             self.all.values().filter(|set| replicas_of(set) > 0).cloned().collect();
-        let allowed = if self.wanted() > 0 { self.wanted() + self.max_surge() } else { 0 };
-        let to_add = allowed - active.iter().map(replicas_of).sum::<i32>();
+        let allowed = if self.wanted() > 0 { self.most() } else { 0 };
+        let to_add = allowed.saturating_sub(sum(active.iter().map(replicas_of)));
         // The largest first; of equals the newest if it grows, the oldest if it shrinks.
         super::sort_by_age(&mut active);
         if to_add > 0 {
             active.reverse();
         }
-        active.sort_by_key(|set| -replicas_of(set));
-        let mut added = 0;
+        active.sort_by_key(|set| Reverse(replicas_of(set)));
+        let mut added = 0_i32;
         let mut sizes: Vec<i32> = Vec::new();
         for set in &active {
-            let left = to_add - added;
+            let left = to_add.saturating_sub(added);
             let share = if to_add == 0 || left == 0 { 0 } else { self.share(set) };
             let share = if to_add > 0 { share.min(left) } else { share.max(left) };
-            added += share;
-            sizes.push(replicas_of(set) + share);
+            added = added.saturating_add(share);
+            sizes.push(replicas_of(set).saturating_add(share));
         }
         // What is left by rounding goes to the first.
         if let Some(first) = sizes.first_mut() {
-            *first = (*first + to_add - added).max(0);
+            *first = first.saturating_add(to_add.saturating_sub(added)).max(0);
         }
         for (set, size) in active.iter().zip(sizes) {
             self.resize(set, size).await?;
@@ -109,13 +117,13 @@ impl Case<'_> {
     /// By how much a set changes if all change by the same factor.
     fn share(&self, set: &ReplicaSet) -> i32 {
         if self.wanted() == 0 {
-            return -replicas_of(set);
+            return replicas_of(set).saturating_neg();
         }
         let before = noted::<i32>(&set.metadata, MAX).filter(|max| *max > 0).unwrap_or_else(|| {
             self.deployment.status.as_ref().and_then(|status| status.replicas).unwrap_or(0).max(1)
         });
-        let (size, max) = (f64::from(replicas_of(set)), f64::from(self.wanted() + self.max_surge()));
-        (size * max / f64::from(before)).round() as i32 - replicas_of(set)
+        let (size, max) = (f64::from(replicas_of(set)), f64::from(self.most()));
+        ((size * max / f64::from(before)).round() as i32).saturating_sub(replicas_of(set))
     }
 
     /// The only set with pods; or, if none has any, the new one or the latest. None if several have.
@@ -143,7 +151,7 @@ impl Case<'_> {
         let before = replicas_of(set);
         let mut changed = set.clone();
         let mut noted = note(&mut changed.metadata, DESIRED, &self.wanted());
-        noted |= note(&mut changed.metadata, MAX, &(self.wanted() + self.max_surge()));
+        noted |= note(&mut changed.metadata, MAX, &self.most());
         if before == size && !noted {
             return Ok(false);
         }
@@ -169,8 +177,8 @@ fn resolve(value: &IntOrString, of: i32, up: bool) -> i32 {
         IntOrString::Int(number) => *number,
         IntOrString::String(text) => {
             let percent = text.trim_end_matches('%').parse::<i64>().unwrap_or(0);
-            let scaled = percent * i64::from(of);
-            let rounded = if up { (scaled + 99).div_euclid(100) } else { scaled.div_euclid(100) };
+            let scaled = percent.saturating_mul(i64::from(of));
+            let rounded = if up { scaled.saturating_add(99).div_euclid(100) } else { scaled.div_euclid(100) };
             i32::try_from(rounded).unwrap_or(i32::MAX)
         }
     }
@@ -186,6 +194,8 @@ mod tests {
         assert_eq!((resolve(&quarter, 10, true), resolve(&quarter, 10, false)), (3, 2));
         assert_eq!((resolve(&quarter, 0, true), resolve(&quarter, 1, true)), (0, 1));
         assert_eq!(resolve(&IntOrString::Int(4), 10, true), 4);
+        let huge = IntOrString::String(format!("{}%", i64::MAX));
+        assert_eq!((resolve(&huge, i32::MAX, true), resolve(&huge, i32::MAX, false)), (i32::MAX, i32::MAX));
         assert_eq!(resolve(&IntOrString::String("nonsense".to_owned()), 10, true), 0);
     }
 }
