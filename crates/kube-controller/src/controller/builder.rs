@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use futures::Stream;
@@ -281,6 +281,7 @@ impl<R: RequestKey> ControllerBuilder<R> {
             last_failure: Mutex::new(None),
             unfinished: Mutex::new(Unfinished { dropped: Vec::new(), cut_off: Vec::new() }),
             stop: CancellationToken::new(),
+            leader: OnceLock::new(),
         };
         Ok(Controller {
             shared: Arc::new(shared),

@@ -3,7 +3,7 @@
 use tokio_util::sync::CancellationToken;
 
 use super::{Controller, RequestKey};
-use crate::manager::{Group, Runnable, Running};
+use crate::manager::{Group, ManagerHandle, Runnable, Running};
 
 /// Leader-only unless the controller [needs no leader](super::ControllerBuilder::needs_leader); listens before, if it
 /// [wants to](super::ControllerBuilder::warms_up).
@@ -14,6 +14,13 @@ impl<R: RequestKey> Runnable for Controller<R> {
 
     fn group(&self) -> Group {
         if self.needs_leader() { Group::LeaderOnly } else { Group::Others }
+    }
+
+    fn managed_by(&mut self, manager: &ManagerHandle) {
+        if self.needs_leader() {
+            // The first one counts: it runs once.
+            let _ = self.shared.leader.set(manager.clone());
+        }
     }
 
     fn warm_up(&mut self, stop: CancellationToken) -> Running<'_> {

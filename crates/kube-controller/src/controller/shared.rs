@@ -1,7 +1,7 @@
 //! What a controller, its workers and its handles have in common.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -15,6 +15,7 @@ use super::reconciler::AnyReconciler;
 use super::source::{EventFilter, Started, Starting};
 use super::status::{ControllerPhase, LastFailure, SourceStatus, Unfinished};
 use super::{ControllerError, Enqueuer, Failure, RequestKey, Source, Unsynced};
+use crate::manager::ManagerHandle;
 use crate::workqueue::{Rules, WorkQueue};
 
 /// Is told of every failure.
@@ -39,6 +40,8 @@ pub(super) struct Shared<R: RequestKey> {
     pub(super) unfinished: Mutex<Unfinished<R>>,
     /// Cancelled when the work is to end.
     pub(super) stop: CancellationToken,
+    /// Who is asked before anything is done that only a leader may do.
+    pub(super) leader: OnceLock<ManagerHandle>,
 }
 
 /// What a controller listens to.

@@ -13,15 +13,25 @@ use super::figures::Ended;
 use super::shared::Shared;
 use super::status::LastFailure;
 use super::{Action, Context, ErrorKind, Failure, ReconcileError, RequestKey};
+use crate::manager::while_allowed;
 use crate::workqueue::{AddOptions, Work};
 
 /// Counts the reconciles of the process, so that each has a name of its own.
 static NUMBER: AtomicU64 = AtomicU64::new(1);
 
-/// Works until the queue is shut down and nothing is left.
+/// Works until the queue is shut down and nothing is left, or until another may lead.
 pub(super) async fn run<R: RequestKey>(shared: Arc<Shared<R>>) {
     while let Some(work) = shared.queue.get().await {
-        one(&shared, work).await;
+        match shared.leader.get() {
+            None => one(&shared, work).await,
+            Some(leader) => {
+                let request = R::clone(&work);
+                if while_allowed(|| leader.may_act(), one(&shared, work)).await.is_none() {
+                    shared.unfinished.lock().dropped.push(request);
+                    return;
+                }
+            }
+        }
         // Ten thousand requests that need no waiting must not hold a thread for as long as they take.
         tokio::task::consume_budget().await;
     }

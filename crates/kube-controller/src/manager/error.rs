@@ -97,6 +97,10 @@ pub enum ManagerError {
 }
 
 impl ManagerError {
+    pub(super) fn is_loss(&self) -> bool {
+        matches!(self, Self::LostLeadership(_))
+    }
+
     /// One error of many; none if there are none.
     pub(super) fn of(mut errors: Vec<Self>) -> Option<Self> {
         match errors.len() {

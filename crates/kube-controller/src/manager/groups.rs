@@ -1,15 +1,17 @@
 //! What runs, by group.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
+use super::permission::while_allowed;
 use super::runnable::Running;
-use super::{AddError, Group, ManagerError, Runnable};
+use super::{AddError, BoxError, Group, ManagerError, Runnable};
+use crate::leader::{Leading, Loss};
 
 /// Adds to a manager, also while it runs. Clones are the same.
 #[derive(Clone)]
@@ -24,8 +26,10 @@ pub(super) struct Hub {
     /// What runs now, by a number of its own.
     running: Mutex<BTreeMap<u64, String>>,
     failures: mpsc::UnboundedSender<ManagerError>,
-    /// This process leads, or need not ask.
+    /// This process leads, or has led, or need not ask.
     elected: CancellationToken,
+    /// The right to act, from when there is one; none inside if nobody has to ask.
+    leading: OnceLock<Option<Leading>>,
 }
 
 /// The tasks of a group.
@@ -63,6 +67,13 @@ impl ManagerHandle {
         self.hub.elected.is_cancelled()
     }
 
+    /// This process may do now what only a leader may. Becomes false by the clock alone, also in a process that was
+    /// frozen: tasks that leader-only work has spawned have to ask before anything that two must not do. Always true from
+    /// the start on if there is no election.
+    pub fn may_act(&self) -> bool {
+        self.hub.may_act()
+    }
+
     /// What runs now; what only a leader may do is not among it before.
     pub fn running(&self) -> Vec<String> {
         self.hub.running()
@@ -77,6 +88,7 @@ impl Hub {
             running: Mutex::default(),
             failures,
             elected: CancellationToken::new(),
+            leading: OnceLock::new(),
         }
     }
 
@@ -115,12 +127,22 @@ impl Hub {
     }
 
     /// This process leads from now on. False if it stops: then nothing has started.
-    pub(super) fn lead(&self) -> bool {
+    pub(super) fn lead(&self, leading: Option<Leading>) -> bool {
         let state = self.state.lock();
         if !state.stopping {
+            // Leadership is had once in the life of a manager.
+            let _ = self.leading.set(leading);
             self.elected.cancel();
         }
         !state.stopping
+    }
+
+    fn may_act(&self) -> bool {
+        match self.leading.get() {
+            None => false,
+            Some(None) => true,
+            Some(Some(leading)) => leading.is_leading(),
+        }
     }
 
     pub(super) fn is_elected(&self) -> bool {
@@ -141,6 +163,7 @@ impl Hub {
     fn launch(self: &Arc<Self>, state: &mut State, group: Group, mut runnable: Box<dyn Runnable>) {
         state.launched += 1;
         let (hub, id, name) = (Arc::clone(self), state.launched, runnable.name());
+        runnable.managed_by(&ManagerHandle { hub: Arc::clone(self) });
         let Tasks { stop, abort, tasks } = self.group(group);
         let (stop, abort) = (stop.clone(), abort.clone());
         tasks.spawn(async move {
@@ -156,7 +179,12 @@ impl Hub {
                     }
                 }
                 entered.running.lock().insert(id, called);
-                runnable.run(stop).await
+                if group != Group::LeaderOnly {
+                    return Ok(runnable.run(stop).await?);
+                }
+                let work = async { runnable.run(stop).await };
+                while_allowed(|| entered.may_act(), work).await.ok_or(Ended::Lost)??;
+                Ok(())
             }));
             let ended = tokio::select! {
                 biased;
@@ -171,7 +199,8 @@ impl Hub {
             hub.running.lock().remove(&id);
             let failure = match ended {
                 None | Some(Ok(Ok(()))) => return,
-                Some(Ok(Err(cause))) => ManagerError::Failed { name, cause },
+                Some(Ok(Err(Ended::Failed(cause)))) => ManagerError::Failed { name, cause },
+                Some(Ok(Err(Ended::Lost))) => ManagerError::LostLeadership(Loss::NotRenewed),
                 Some(Err(ended)) => ManagerError::Panicked { name, said: said(ended) },
             };
             // Nobody listens when the manager has ended.
@@ -191,6 +220,19 @@ impl Tasks {
     pub(super) async fn ended(&self) {
         self.tasks.close();
         self.tasks.wait().await;
+    }
+}
+
+/// Why a part has ended, other than because it was done.
+enum Ended {
+    Failed(BoxError),
+    /// The time of the lease is over, and nobody has stopped it before: the process was frozen.
+    Lost,
+}
+
+impl From<BoxError> for Ended {
+    fn from(cause: BoxError) -> Self {
+        Self::Failed(cause)
     }
 }
 

@@ -111,7 +111,10 @@ impl Manager {
         }
         errors.extend(self.end(election, &errors).await);
         while let Ok(failure) = self.failures.try_recv() {
-            errors.push(failure);
+            // Each part that only a leader may run says so.
+            if !(failure.is_loss() && errors.iter().any(ManagerError::is_loss)) {
+                errors.push(failure);
+            }
         }
         ManagerError::of(errors).map_or(Ok(()), Err)
     }
@@ -121,7 +124,7 @@ impl Manager {
         let hub = Arc::clone(&self.handle.hub);
         hub.start(Group::LeaderOnly);
         let Some(mut elector) = self.elector.take() else {
-            hub.lead();
+            hub.lead(None);
             return None;
         };
         let stop = CancellationToken::new();
@@ -131,7 +134,7 @@ impl Manager {
                 let group = hub.group(Group::LeaderOnly);
                 // When this is aborted, so is the group.
                 let _abort = group.abort.clone().drop_guard();
-                if hub.lead() {
+                if hub.lead(Some(leading.clone())) {
                     leading.stopped().await;
                     group.end().await;
                 }
@@ -180,7 +183,7 @@ impl Manager {
             election.stop.cancel();
         }
         // Others may lead by now: there is no time to lose.
-        let lost = errors.iter().any(|error| matches!(error, ManagerError::LostLeadership(_)));
+        let lost = errors.iter().any(ManagerError::is_loss);
         let grace = if lost { Some(Duration::ZERO) } else { self.grace };
         let orderly = async {
             hub.group(Group::Others).end().await;

@@ -7,6 +7,8 @@ use kube_informer::factory::{InformerFactory, Mode};
 use kube_informer::{Cache, ObjectOrMetadataInformerFactory};
 use tokio_util::sync::CancellationToken;
 
+use super::ManagerHandle;
+
 /// Any error.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -37,6 +39,12 @@ pub trait Runnable: Send + 'static {
     /// When it starts and ends.
     fn group(&self) -> Group {
         Group::LeaderOnly
+    }
+
+    /// Is told who runs it, before anything else. Who is leader-only and works in tasks of its own keeps this, and has
+    /// them ask [`may_act`](ManagerHandle::may_act) before anything that two must not do. Nothing by default.
+    fn managed_by(&mut self, manager: &ManagerHandle) {
+        let _ = manager;
     }
 
     /// Ends when it is ready, after it was started: the next group waits for that. At once by default. Of no meaning for

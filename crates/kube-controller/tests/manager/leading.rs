@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use k8s_openapi::api::coordination::v1::Lease;
 use kube_client::api::Api;
+use kube_controller::controller::{Action, Context, ControllerBuilder, ReconcileError, Source};
 use kube_controller::leader::{LeaderElector, LeaderElectorBuilder, Loss};
-use kube_controller::manager::{Group, ManagerError, Task};
+use kube_controller::manager::{Group, Manager, ManagerError, Task};
 use kube_testserver::{Fault, TestServer};
 use parking_lot::Mutex;
 use tokio::time::Instant;
@@ -158,13 +159,51 @@ async fn what_only_a_leader_may_do_does_nothing_when_a_frozen_process_wakes_up_a
             Ok(())
         }))
         .unwrap();
+    does_nothing_late(manager, &acts).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn reconciles_do_nothing_when_a_frozen_process_wakes_up_after_the_lease() {
+    let server = server().await;
+    let manager = manager(|settings| settings.leader_election(election(&server, "one"))).await;
+    let acts = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&acts);
+    let requests =
+        Source::stream("requests", futures::stream::iter((0..50).map(|number| number.to_string())));
+    let controller = ControllerBuilder::<String>::new("acts").source(requests).concurrency(8);
+    let controller = controller.build(move |request: String, _: Context| {
+        let log = Arc::clone(&log);
+        async move {
+            // Some are in the middle of their work, and others wait for their turn.
+            for _ in 0..request.len() {
+                log.lock().push(Instant::now());
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            log.lock().push(Instant::now());
+            Ok::<_, ReconcileError>(Action::requeue_after(Duration::from_millis(20)))
+        }
+    });
+    let controller = controller.unwrap();
+    let handle = controller.handle();
+    manager.add(controller).unwrap();
+    does_nothing_late(manager, &acts).await;
+    assert!(!handle.unfinished().unwrap().dropped.is_empty());
+}
+
+/// Freezes a process that leads for longer than its lease, and looks at when there were acts.
+async fn does_nothing_late(manager: Manager, acts: &Mutex<Vec<Instant>>) {
+    let handle = manager.handle();
+    assert!(!handle.may_act());
     let run = Run::of(manager);
     // Between two renewals.
     tokio::time::sleep(Duration::from_millis(30_502)).await;
+    assert!(handle.may_act());
     let frozen = Instant::now();
+    assert!(acts.lock().iter().any(|act| frozen - *act < Duration::from_millis(20)));
     // Nothing of the process runs meanwhile, as with SIGSTOP.
     tokio::time::advance(Duration::from_secs(60)).await;
     let ended = tokio::time::timeout(Duration::from_secs(1), run.ended()).await;
+    assert!(!handle.may_act());
     let late: Vec<Duration> = acts
         .lock()
         .iter()
