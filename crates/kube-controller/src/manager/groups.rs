@@ -23,13 +23,20 @@ pub struct ManagerHandle {
 pub(super) struct Hub {
     groups: [Tasks; 4],
     state: Mutex<State>,
-    /// What runs now, by a number of its own.
-    running: Mutex<BTreeMap<u64, String>>,
+    /// What runs or warms up now, by a number of its own.
+    active: Mutex<BTreeMap<u64, Active>>,
     failures: mpsc::UnboundedSender<ManagerError>,
     /// This process leads, or has led, or need not ask.
     elected: CancellationToken,
     /// The right to act, from when there is one; none inside if nobody has to ask.
     leading: OnceLock<Option<Leading>>,
+}
+
+/// A part that has not ended.
+struct Active {
+    name: String,
+    /// It prepares itself, and does not run yet.
+    warms_up: bool,
 }
 
 /// The tasks of a group.
@@ -85,7 +92,7 @@ impl Hub {
         Self {
             groups: Default::default(),
             state: Mutex::default(),
-            running: Mutex::default(),
+            active: Mutex::default(),
             failures,
             elected: CancellationToken::new(),
             leading: OnceLock::new(),
@@ -157,7 +164,13 @@ impl Hub {
     }
 
     pub(super) fn running(&self) -> Vec<String> {
-        self.running.lock().values().cloned().collect()
+        let active = self.active.lock();
+        active.values().filter(|one| !one.warms_up).map(|one| one.name.clone()).collect()
+    }
+
+    /// What runs now, and what still prepares itself.
+    pub(super) fn unfinished(&self) -> Vec<String> {
+        self.active.lock().values().map(|one| one.name.clone()).collect()
     }
 
     fn launch(self: &Arc<Self>, state: &mut State, group: Group, mut runnable: Box<dyn Runnable>) {
@@ -171,14 +184,16 @@ impl Hub {
             let called = name.clone();
             let mut work = AbortOnDropHandle::new(tokio::spawn(async move {
                 if group == Group::LeaderOnly {
+                    entered.active.lock().insert(id, Active { name: called.clone(), warms_up: true });
                     runnable.warm_up(stop.child_token()).await?;
+                    entered.active.lock().remove(&id);
                     tokio::select! {
                         biased;
                         () = stop.cancelled() => return Ok(()),
                         () = entered.elected.cancelled() => {}
                     }
                 }
-                entered.running.lock().insert(id, called);
+                entered.active.lock().insert(id, Active { name: called, warms_up: false });
                 if group != Group::LeaderOnly {
                     return Ok(runnable.run(stop).await?);
                 }
@@ -196,7 +211,7 @@ impl Hub {
                     None
                 }
             };
-            hub.running.lock().remove(&id);
+            hub.active.lock().remove(&id);
             let failure = match ended {
                 None | Some(Ok(Ok(()))) => return,
                 Some(Ok(Err(Ended::Failed(cause)))) => ManagerError::Failed { name, cause },

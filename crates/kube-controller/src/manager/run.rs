@@ -205,7 +205,7 @@ impl Manager {
         let still = tokio::select! {
             biased;
             () = orderly => None,
-            () = late => Some(hub.running()),
+            () = late => Some(hub.unfinished()),
         };
         abort_all(&hub);
         let aborted = async {

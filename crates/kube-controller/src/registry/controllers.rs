@@ -95,6 +95,9 @@ pub enum ControllersError {
         /// How much time there was.
         after: Duration,
     },
+    /// Several things went wrong; the first is why all of them were stopped.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; then "))]
+    Several(Vec<ControllersError>),
 }
 
 impl Controllers {
@@ -306,7 +309,11 @@ async fn run_all(
             () = late => {
                 tasks.shutdown().await;
                 let (names, after) = (names.into_values().collect(), shutdown_timeout);
-                return Err(failed.unwrap_or(ControllersError::StillRunning { names, after }));
+                let late = ControllersError::StillRunning { names, after };
+                return Err(match failed {
+                    Some(failed) => ControllersError::Several(vec![failed, late]),
+                    None => late,
+                });
             }
         }
     }
