@@ -44,7 +44,7 @@ pub enum ConfigError {
 #[non_exhaustive]
 pub enum ElectionError {
     /// The server refused, or could not be reached.
-    #[error("cannot {action} lease {lease}: {source}")]
+    #[error("cannot {action} lease {lease}: {}", in_words(source))]
     Request {
         /// `read`, `create` or `update`.
         action: &'static str,
@@ -63,6 +63,18 @@ pub enum ElectionError {
         /// How long it was waited for.
         after: Duration,
     },
+}
+
+/// What a server said, and why in a word; not all the fields of its answer.
+fn in_words(error: &kube_client::Error) -> String {
+    match error {
+        kube_client::Error::Api(status) if status.message.is_empty() => {
+            format!("{} {}", status.code, status.reason)
+        }
+        kube_client::Error::Api(status) if status.reason.is_empty() => status.message.clone(),
+        kube_client::Error::Api(status) => format!("{} ({})", status.message, status.reason),
+        other => other.to_string(),
+    }
 }
 
 impl ElectionError {
