@@ -6,8 +6,8 @@ use kube_controller::leader::Outcome;
 
 use super::support::*;
 
-/// When everybody has had time to take over what can be taken over: the lease and the longest pause.
-const TAKEOVER: Duration = Duration::from_secs(20);
+/// When everybody has had time to take over what can be taken over: the lease and two of the longest pauses.
+const TAKEOVER: Duration = Duration::from_millis(15_000 + 2 * 4400);
 
 #[tokio::test(start_paused = true)]
 async fn of_two_candidates_one_leads_and_the_other_waits() {
