@@ -27,7 +27,8 @@ use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{Node, Pod};
 use k8s_openapi::jiff::Timestamp;
-use kube_controller::registry::{ControllerRegistry, RegistryError};
+use kube_controller::manager::ManagerHandle;
+use kube_controller::registry::{ControllerContext, ControllerRegistry, RegistryError};
 use kube_informer::factory::{FactoryBuilder, Typed};
 
 /// What all controllers are told. Clones are the same.
@@ -35,12 +36,14 @@ use kube_informer::factory::{FactoryBuilder, Typed};
 pub struct Options {
     now: Arc<dyn Fn() -> Timestamp + Send + Sync>,
     report: Arc<dyn Fn(&str) + Send + Sync>,
+    /// Who is asked whether this process leads, if anybody.
+    leader: Option<ManagerHandle>,
 }
 
 impl Options {
     /// With this time of day.
     pub fn new(now: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
-        Self { now: Arc::new(now), report: Arc::new(|_| {}) }
+        Self { now: Arc::new(now), report: Arc::new(|_| {}), leader: None }
     }
 
     /// Tells this what went wrong and will be tried again.
@@ -53,6 +56,12 @@ impl Options {
     /// The time of day.
     pub fn now(&self) -> Timestamp {
         (self.now)()
+    }
+
+    /// With the manager of those who build controllers.
+    fn led_by(mut self, context: &ControllerContext) -> Self {
+        self.leader.clone_from(&context.manager);
+        self
     }
 
     fn report(&self, what: &str) {

@@ -20,7 +20,7 @@ const WORKERS: usize = 5;
 
 /// The controller of finished jobs, by name.
 pub fn descriptor(options: Options) -> ControllerDescriptor {
-    let build = |context| async move { build(&context, options) };
+    let build = |context: ControllerContext| async move { build(&context, options.led_by(&context)) };
     ControllerDescriptor::new("ttl-after-finished-controller", build).alias("ttl-after-finished")
 }
 

@@ -52,8 +52,14 @@ pub async fn work<F>(
             while let Some(work) = queue.get().await {
                 // Also a panic before there is a future is one of this key alone.
                 let syncing = AssertUnwindSafe(async { sync(work.clone()).await }).catch_unwind();
+                let outcome = match &options.leader {
+                    Some(leader) => leader.while_leading(syncing).await,
+                    None => Some(syncing.await),
+                };
+                // Another may lead: this ends, and so does everything here.
+                let Some(outcome) = outcome else { break };
                 let outcome =
-                    syncing.await.unwrap_or_else(|panic| Err(SyncError::Panicked(panics::message(panic))));
+                    outcome.unwrap_or_else(|panic| Err(SyncError::Panicked(panics::message(panic))));
                 match outcome {
                     Ok(None) => work.forget(),
                     Ok(Some(delay)) => {

@@ -13,7 +13,6 @@ use super::figures::Ended;
 use super::shared::Shared;
 use super::status::LastFailure;
 use super::{Action, Context, ErrorKind, Failure, ReconcileError, RequestKey};
-use crate::manager::while_allowed;
 use crate::workqueue::{AddOptions, Work};
 
 /// Counts the reconciles of the process, so that each has a name of its own.
@@ -26,7 +25,7 @@ pub(super) async fn run<R: RequestKey>(shared: Arc<Shared<R>>) {
             None => one(&shared, work).await,
             Some(leader) => {
                 let request = R::clone(&work);
-                if while_allowed(|| leader.may_act(), one(&shared, work)).await.is_none() {
+                if leader.while_leading(one(&shared, work)).await.is_none() {
                     shared.unfinished.lock().dropped.push(request);
                     return;
                 }

@@ -81,6 +81,12 @@ impl ManagerHandle {
         self.hub.may_act()
     }
 
+    /// Does work, and [asks](Self::may_act) each time before it goes on. None if it may not: then it is dropped where it
+    /// stands. This is for tasks that leader-only work spawns.
+    pub async fn while_leading<W: Future>(&self, work: W) -> Option<W::Output> {
+        while_allowed(|| self.may_act(), work).await
+    }
+
     /// What runs now; what only a leader may do is not among it before.
     pub fn running(&self) -> Vec<String> {
         self.hub.running()

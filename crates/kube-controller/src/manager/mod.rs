@@ -10,8 +10,9 @@
 //!   [`run`](Manager::run) returns an error.
 //! - **Frozen.** A process that was stopped, and wakes up when another may lead, does nothing more of that: the clock is asked
 //!   before each step of the future of a leader-only part, and before each step of the reconciles of a
-//!   [`Controller`](crate::controller::Controller). Other tasks that a part spawns may run before it is ended: they have to
-//!   ask [`may_act`](ManagerHandle::may_act) themselves. A request that was sent before arrives whenever it does.
+//!   [`Controller`](crate::controller::Controller) and of each of the [`Controllers`](crate::registry::Controllers) of a
+//!   registry. Other tasks that a part spawns may run before it is ended: they have to
+//!   ask [`may_act`](ManagerHandle::may_act) themselves, or run [while it leads](ManagerHandle::while_leading). A request that was sent before arrives whenever it does.
 //! - **The end has a deadline.** What has not ended by then is named in the error, and aborted.
 //! - **One failure ends all**, in order, and is returned with whatever else went wrong on the way.
 //! - **Pages.** `/healthz` and `/readyz` with a path for each check (whether informers have synced is one of them),
@@ -66,7 +67,6 @@ pub use error::{AddError, BuildError, ManagerError};
 pub use groups::ManagerHandle;
 pub(crate) use groups::said;
 pub use health::{HealthChecks, Unhealthy};
-pub(crate) use permission::while_allowed;
 pub use run::Manager;
 pub use runnable::{BoxError, Group, Runnable, Running, Task};
 pub use signals::stop_on_signal;

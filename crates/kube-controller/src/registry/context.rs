@@ -4,6 +4,7 @@ use kube_informer::{ObjectOrMetadataInformerFactory, SharedInformerFactory};
 use tokio_util::sync::CancellationToken;
 
 use super::{ClientBuilder, RestMapper};
+use crate::manager::ManagerHandle;
 use crate::metrics::Metrics;
 
 /// What controllers are built with, and share. Clones are the same.
@@ -25,6 +26,9 @@ pub struct ControllerContext {
     pub metrics: Metrics,
     /// Is told when the informers have been started.
     pub informers_started: InformersStarted,
+    /// The manager that runs them, if there is one. Controllers that work in tasks of their own have them ask
+    /// [`may_act`](ManagerHandle::may_act) before anything that two must not do.
+    pub manager: Option<ManagerHandle>,
 }
 
 /// Whether the informers have been started. Clones are the same.

@@ -15,7 +15,7 @@ use super::{
     ClientBuilder, ControllerContext, ControllerDescriptor, ControllerRegistry, InformersStarted,
     NewController, RestMapper, Selection,
 };
-use crate::manager::{BoxError, HealthChecks, Manager, Runnable, Running};
+use crate::manager::{BoxError, HealthChecks, Manager, ManagerHandle, Runnable, Running};
 use crate::metrics::Metrics;
 use crate::random::Random;
 
@@ -32,6 +32,7 @@ const SERVER_RETRY: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct Controllers {
     settings: ControllersBuilder,
+    manager: Option<ManagerHandle>,
 }
 
 /// Settings for [`Controllers`].
@@ -129,7 +130,8 @@ impl Controllers {
         if stop.run_until_cancelled(healthy(&informers_client)).await.transpose()?.is_none() {
             return Ok(());
         }
-        let context = settings.context(informers_client)?;
+        let mut context = settings.context(informers_client)?;
+        context.manager = self.manager.clone();
         let (factory, started) = (context.object_or_metadata.clone(), context.informers_started.clone());
         let ControllersBuilder { registry, chosen, .. } = &mut settings;
         let chosen: Vec<ControllerDescriptor> =
@@ -149,7 +151,7 @@ impl Controllers {
             show_health(&healthz, &mut built);
             factory.start();
             started.done();
-            run_all(built, &stop, timing, seed).await
+            run_all(built, &stop, timing, seed, self.manager).await
         }
         .await;
         factory.shutdown().await;
@@ -160,6 +162,10 @@ impl Controllers {
 impl Runnable for Controllers {
     fn name(&self) -> String {
         "controllers".to_owned()
+    }
+
+    fn managed_by(&mut self, manager: &ManagerHandle) {
+        self.manager = Some(manager.clone());
     }
 
     fn run(self: Box<Self>, stop: CancellationToken) -> Running<'static> {
@@ -216,7 +222,7 @@ impl ControllersBuilder {
 
     /// The controllers, not yet built.
     pub fn build(self) -> Controllers {
-        Controllers { settings: self }
+        Controllers { settings: self, manager: None }
     }
 
     fn client(&self, name: &str) -> Result<Client, ControllersError> {
@@ -241,6 +247,7 @@ impl ControllersBuilder {
             mapper: RestMapper::new(self.client("controller-discovery")?),
             metrics: self.metrics.clone(),
             informers_started: InformersStarted::default(),
+            manager: None,
         })
     }
 }
@@ -261,17 +268,26 @@ async fn run_all(
     stop: &CancellationToken,
     (start_interval, shutdown_timeout): (Duration, Duration),
     seed: u64,
+    manager: Option<ManagerHandle>,
 ) -> Result<(), ControllersError> {
     let mut random = Random::new(seed);
     let (mut tasks, mut names) = (JoinSet::new(), BTreeMap::<Id, String>::new());
     let told = stop.child_token();
     for (name, controller) in built {
         let (pause, told) = (start_interval.mul_f64(1.0 + random.fraction()), told.clone());
-        let task = tasks.spawn(async move {
+        let manager = manager.clone();
+        let work = async move {
             if told.run_until_cancelled(tokio::time::sleep(pause)).await.is_some() {
                 (controller.run)(told).await?;
             }
             Ok::<(), BoxError>(())
+        };
+        // When another may lead, the manager ends them all.
+        let task = tasks.spawn(async move {
+            match manager {
+                Some(manager) => manager.while_leading(work).await.unwrap_or(Ok(())),
+                None => work.await,
+            }
         });
         names.insert(task.id(), name);
     }

@@ -8,6 +8,9 @@ use kube_client::api::Api;
 use kube_controller::controller::{Action, Context, ControllerBuilder, ReconcileError, Source};
 use kube_controller::leader::{LeaderElector, LeaderElectorBuilder, Loss};
 use kube_controller::manager::{Group, Manager, ManagerError, Task};
+use kube_controller::registry::{
+    ClientBuilder, ControllerDescriptor, ControllerRegistry, Controllers, NewController,
+};
 use kube_testserver::{Fault, TestServer};
 use parking_lot::Mutex;
 use tokio::time::Instant;
@@ -188,6 +191,37 @@ async fn reconciles_do_nothing_when_a_frozen_process_wakes_up_after_the_lease() 
     manager.add(controller).unwrap();
     does_nothing_late(manager, &acts).await;
     assert!(!handle.unfinished().unwrap().dropped.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn controllers_of_a_registry_do_nothing_when_a_frozen_process_wakes_up_after_the_lease() {
+    let server = server().await;
+    let manager = manager(|settings| settings.leader_election(election(&server, "one"))).await;
+    let acts = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&acts);
+    let descriptor = ControllerDescriptor::new("acts", move |context| async move {
+        let leader = context.manager.unwrap();
+        Ok(NewController::new(move |stop| async move {
+            let act = |log: Arc<Mutex<Vec<Instant>>>, every| async move {
+                loop {
+                    log.lock().push(Instant::now());
+                    tokio::time::sleep(Duration::from_millis(every)).await;
+                }
+            };
+            // A task of its own has to ask.
+            let spawned = act(Arc::clone(&log), 3);
+            let spawned = tokio::spawn(async move { leader.while_leading(spawned).await });
+            stop.run_until_cancelled(act(log, 5)).await;
+            spawned.abort();
+            Ok(())
+        }))
+    });
+    let mut registry = ControllerRegistry::new();
+    registry.register(descriptor).unwrap();
+    let chosen = registry.select("*").unwrap();
+    let clients = ClientBuilder::shared(server.in_process_client());
+    manager.add(Controllers::builder(clients, registry, chosen).managed_by(&manager).build()).unwrap();
+    does_nothing_late(manager, &acts).await;
 }
 
 /// Freezes a process that leads for longer than its lease, and looks at when there were acts.

@@ -41,7 +41,7 @@ const CONTROLLER: &str = "deployment-controller";
 
 /// The controller of deployments, by name.
 pub fn descriptor(options: Options) -> ControllerDescriptor {
-    let build = |context| async move { build(&context, options) };
+    let build = |context: ControllerContext| async move { build(&context, options.led_by(&context)) };
     ControllerDescriptor::new(CONTROLLER, build).alias("deployment")
 }
 

@@ -40,7 +40,10 @@ const INITIAL_PATIENCE: Duration = Duration::from_secs(30);
 
 /// The garbage collector, by name.
 pub fn descriptor(options: Options) -> ControllerDescriptor {
-    let build = |context| async move { build(context, options).await };
+    let build = |context: ControllerContext| async move {
+        let options = options.led_by(&context);
+        build(context, options).await
+    };
     ControllerDescriptor::new("garbage-collector-controller", build).alias("garbagecollector")
 }
 

@@ -37,7 +37,7 @@ const CONTROLLER: &str = "replicaset-controller";
 
 /// The controller of replica sets, by name.
 pub fn descriptor(options: Options) -> ControllerDescriptor {
-    let build = |context| async move { build(&context, options) };
+    let build = |context: ControllerContext| async move { build(&context, options.led_by(&context)) };
     ControllerDescriptor::new(CONTROLLER, build).alias("replicaset")
 }
 
