@@ -1,0 +1,204 @@
+//! What a second look found doubtful.
+
+use std::time::Duration;
+
+use futures::StreamExt;
+use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret};
+use kube_core::PartialObjectMeta;
+use kube_core::params::{DeleteParams, Patch, PatchParams};
+use kube_informer::cache::{Cache, CacheError, CacheOptions, KindOptions, Missing, ObjectOptions, Query};
+use kube_testserver::{Rule, TestServer};
+use serde_json::json;
+
+use super::{cache, keys, of_config_maps, server, set, three, watches, write};
+
+fn pod(name: &str, node: &str) -> Pod {
+    serde_json::from_value(json!({
+        "metadata": {"name": name, "namespace": "shop"},
+        "spec": {"nodeName": node, "containers": [{"name": "c", "image": "i"}]},
+    }))
+    .unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_object_that_a_field_selector_leaves_out_is_not_waited_for() {
+    let server = server().await;
+    let options = CacheOptions::new().objects(ObjectOptions::new().fields("spec.nodeName=n1"));
+    let cache = cache(&server, options);
+    let pods = cache.client().kind::<Pod>();
+    pods.list(&Query::new()).await.unwrap();
+    pods.create(&pod("there", "n1")).await.unwrap();
+    assert!(pods.get("shop", "there").await.is_ok());
+    let started = tokio::time::Instant::now();
+    pods.create(&pod("elsewhere", "n2")).await.unwrap();
+    let read = pods.get("shop", "elsewhere").await.unwrap_err();
+    assert!(read.is_not_found(), "after {:?}: {read}", started.elapsed());
+    assert_eq!(pods.list(&Query::new().namespace("shop")).await.unwrap().len(), 1);
+    assert!(started.elapsed() < Duration::from_secs(1), "{:?}", started.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_bookmark_ends_the_wait_for_what_the_cache_will_never_show() {
+    let server = TestServer::builder()
+        .create_namespaces(true)
+        .bookmark_interval(Duration::from_secs(3))
+        .start()
+        .await
+        .unwrap();
+    let options = CacheOptions::new().objects(ObjectOptions::new().fields("spec.nodeName=n1"));
+    let cache = cache(&server, options);
+    let pods = cache.client().kind::<Pod>();
+    pods.list(&Query::new()).await.unwrap();
+    let started = tokio::time::Instant::now();
+    pods.create(&pod("elsewhere", "n2")).await.unwrap();
+    let read = pods.get("shop", "elsewhere").await.unwrap_err();
+    assert!(read.is_not_found(), "{read}");
+    assert!(started.elapsed() <= Duration::from_secs(4), "{:?}", started.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_namespace_that_is_refused_does_not_take_the_others_of_its_kind() {
+    let server = server().await;
+    three(&server);
+    server.access().add_user("t", "alice", ["devs"]);
+    server.access().set_rules([Rule::deny().namespace("bank"), Rule::allow()]);
+    let options = CacheOptions::new().namespaces(["shop", "bank"]);
+    let cache = Cache::with(server.in_process_client_with_token("t"), options).unwrap();
+    cache.start().unwrap();
+    let refused = cache.get::<ConfigMap>("bank", "c").await.unwrap_err();
+    assert!(matches!(&refused, CacheError::CannotSync { cause, .. } if cause.code == 403), "{refused}");
+    let read = cache.get::<ConfigMap>("shop", "a").await;
+    assert!(read.is_ok(), "{read:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_namespace_that_is_added_and_refused_does_not_take_what_was_there() {
+    let server = server().await;
+    three(&server);
+    server.access().add_user("t", "alice", ["devs"]);
+    server.access().set_rules([Rule::deny().namespace("bank"), Rule::allow()]);
+    let options = CacheOptions::new().namespaces(["shop"]);
+    let cache = Cache::with(server.in_process_client_with_token("t"), options).unwrap();
+    cache.start().unwrap();
+    assert!(cache.get::<ConfigMap>("shop", "a").await.is_ok());
+    cache.change(|options| options.namespaces(["shop", "bank"])).unwrap();
+    let read = cache.get::<ConfigMap>("shop", "a").await;
+    assert!(read.is_ok(), "{read:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_index_of_metadata_is_there_for_whole_objects() {
+    let server = server().await;
+    three(&server);
+    let cache = cache(&server, CacheOptions::new());
+    let metadata = cache.kind::<PartialObjectMeta<ConfigMap>>();
+    metadata
+        .add_index("app", |one: &PartialObjectMeta<ConfigMap>| {
+            one.metadata.labels.as_ref().and_then(|labels| labels.get("app").cloned())
+        })
+        .await
+        .unwrap();
+    let query = Query::new().index("app", "web");
+    assert_eq!(keys(metadata.list(&query).await.unwrap()), set(["shop/a", "bank/c"]));
+    let whole = cache.list::<ConfigMap>(&query).await.unwrap();
+    assert!(whole.iter().all(|one| one.data.is_some()));
+    assert_eq!(keys(whole), set(["shop/a", "bank/c"]));
+    assert_eq!(keys(super::dynamic(&cache).list(&query).await.unwrap()), set(["shop/a", "bank/c"]));
+    assert_eq!(cache.status().len(), 1);
+    assert!(watches(&server, "configmaps") <= 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_holder_counts_and_a_stream_is_a_listener() {
+    let server = server().await;
+    three(&server);
+    let cache = cache(&server, CacheOptions::new().idle(Duration::from_secs(60)));
+    let one = cache.kind::<ConfigMap>().informer().await.unwrap();
+    let two = super::dynamic(&cache).informer_now().await.unwrap();
+    let three = one.clone();
+    drop(one);
+    tokio::time::sleep(Duration::from_secs(600)).await;
+    assert_eq!(cache.status().len(), 1);
+    drop(three);
+    tokio::time::sleep(Duration::from_secs(600)).await;
+    assert_eq!(cache.status().len(), 1);
+    let mut stream = two.subscribe().unwrap();
+    drop(two);
+    tokio::time::sleep(Duration::from_secs(600)).await;
+    assert_eq!(cache.status().len(), 1, "somebody reads a stream");
+    write(&server, "shop", "late", "web");
+    for _ in 0..4 {
+        tokio::time::timeout(Duration::from_secs(60), stream.next()).await.unwrap().unwrap();
+    }
+    drop(stream);
+    tokio::time::sleep(Duration::from_secs(600)).await;
+    assert!(cache.status().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_to_a_kind_that_idled_away_is_read() {
+    let server = server().await;
+    three(&server);
+    let cache = cache(&server, CacheOptions::new().idle(Duration::from_secs(10)));
+    let configs = cache.client().kind::<ConfigMap>();
+    configs.get("shop", "a").await.unwrap();
+    tokio::time::sleep(Duration::from_secs(100)).await;
+    assert!(cache.status().is_empty());
+    let patch = Patch::Merge(json!({"data": {"value": "9"}}));
+    configs.patch("shop", "a", &PatchParams::default(), &patch).await.unwrap();
+    assert_eq!(configs.get("shop", "a").await.unwrap().data.as_ref().unwrap()["value"], "9");
+    configs.delete("shop", "a", &DeleteParams::default()).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(100)).await;
+    assert!(configs.get("shop", "a").await.unwrap_err().is_not_found());
+    assert_eq!(of_config_maps(&cache).await, set(["shop/b", "bank/c"]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn writes_in_one_of_several_namespaces_are_read() {
+    let server = server().await;
+    three(&server);
+    let cache = cache(&server, CacheOptions::new().namespaces(["shop", "bank"]));
+    let configs = cache.client().kind::<ConfigMap>();
+    configs.get("shop", "a").await.unwrap();
+    let started = tokio::time::Instant::now();
+    for value in 0..20 {
+        let patch = Patch::Merge(json!({"data": {"value": value.to_string()}}));
+        configs.patch("shop", "a", &PatchParams::default(), &patch).await.unwrap();
+        let read = configs.list(&Query::new()).await.unwrap();
+        let read = read.iter().find(|one| one.name() == "a").unwrap().clone();
+        assert_eq!(read.data.as_ref().unwrap()["value"], value.to_string());
+    }
+    configs.delete("shop", "a", &DeleteParams::default()).await.unwrap();
+    assert!(configs.get("shop", "a").await.unwrap_err().is_not_found());
+    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_made_and_deleted_in_one_of_several_namespaces_is_gone_at_once() {
+    let server = server().await;
+    three(&server);
+    let cache = cache(&server, CacheOptions::new().namespaces(["shop", "bank"]));
+    let configs = cache.client().kind::<ConfigMap>();
+    configs.get("shop", "a").await.unwrap();
+    let started = tokio::time::Instant::now();
+    let object: ConfigMap =
+        serde_json::from_value(json!({"metadata": {"name": "x", "namespace": "shop"}})).unwrap();
+    configs.create(&object).await.unwrap();
+    configs.delete("shop", "x", &DeleteParams::default()).await.unwrap();
+    let read = configs.get("shop", "x").await.unwrap_err();
+    assert!(read.is_not_found(), "after {:?}: {read}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kind_option_that_says_live_reads_its_own_writes() {
+    let server = server().await;
+    let options = CacheOptions::new().kind::<Secret>(KindOptions::new().missing(Missing::Live));
+    let cache = cache(&server, options);
+    let secrets = cache.client().kind::<Secret>();
+    let secret: Secret =
+        serde_json::from_value(json!({"metadata": {"name": "s", "namespace": "shop"}})).unwrap();
+    secrets.create(&secret).await.unwrap();
+    assert!(secrets.get("shop", "s").await.is_ok());
+    assert_eq!(watches(&server, "secrets"), 0);
+}
