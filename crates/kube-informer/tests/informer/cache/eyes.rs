@@ -202,3 +202,113 @@ async fn a_kind_option_that_says_live_reads_its_own_writes() {
     assert!(secrets.get("shop", "s").await.is_ok());
     assert_eq!(watches(&server, "secrets"), 0);
 }
+
+const WIDGETS: &str = "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, \
+    metadata: {name: widgets.example.com}, spec: {group: example.com, scope: Namespaced, \
+    names: {plural: widgets, singular: widget, kind: Widget}, versions: [{name: v1, served: true, storage: true, \
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]}}";
+
+fn widgets() -> kube_core::ApiResource {
+    kube_core::ApiResource::from_gvk(&kube_core::GroupVersionKind::gvk("example.com", "v1", "Widget"))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kind_comes_back_for_metadata_and_whole_objects_with_who_came_while_it_was_gone() {
+    use kube_core::DynamicObject;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    let server = server().await;
+    server.seed(WIDGETS).unwrap();
+    let make = |name: &str| {
+        server
+            .seed(&format!(
+                "{{apiVersion: example.com/v1, kind: Widget, metadata: {{name: {name}, namespace: shop}}}}"
+            ))
+            .unwrap();
+    };
+    make("a");
+    let cache = cache(&server, CacheOptions::new());
+    let metadata = cache.kind_of::<PartialObjectMeta>(&widgets());
+    metadata.add_index("name", |one: &PartialObjectMeta| one.metadata.name.clone()).await.unwrap();
+    let (early, late) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let count = Arc::clone(&early);
+    let held = metadata.informer().await.unwrap();
+    held.add_event_handler(move |_: kube_informer::fanout::Event<PartialObjectMeta>| {
+        count.fetch_add(1, Ordering::SeqCst);
+    })
+    .unwrap();
+    server.delete("apiextensions.k8s.io/v1/CustomResourceDefinition", "", "widgets.example.com").unwrap();
+    tokio::time::sleep(Duration::from_secs(120)).await;
+    assert_eq!(early.load(Ordering::SeqCst), 2, "one came, and went");
+    let before = server.requests().iter().filter(|one| one.resource == "widgets").count();
+    tokio::time::sleep(Duration::from_secs(3600)).await;
+    let after = server.requests().iter().filter(|one| one.resource == "widgets").count();
+    println!("asked {} times in an hour without its definition", after - before);
+    let whole = cache.kind_of::<DynamicObject>(&widgets());
+    let count = Arc::clone(&late);
+    let informer = whole.informer_now().await.unwrap();
+    informer
+        .add_event_handler(move |_: kube_informer::fanout::Event<DynamicObject>| {
+            count.fetch_add(1, Ordering::SeqCst);
+        })
+        .unwrap();
+    whole.add_index("again", |one: &DynamicObject| one.metadata.name.clone()).await.unwrap();
+    server.seed(WIDGETS).unwrap();
+    make("b");
+    let back = tokio::time::Instant::now();
+    let mut status = held.watch_status();
+    tokio::time::timeout(Duration::from_secs(120), status.wait_for(|status| status.objects == 1))
+        .await
+        .unwrap()
+        .unwrap();
+    println!("back after {:?}", back.elapsed());
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!((early.load(Ordering::SeqCst), late.load(Ordering::SeqCst)), (3, 1));
+    for index in ["name", "again"] {
+        assert_eq!(keys(whole.list(&Query::new().index(index, "b")).await.unwrap()), set(["shop/b"]));
+        assert_eq!(keys(metadata.list(&Query::new().index(index, "b")).await.unwrap()), set(["shop/b"]));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn own_writes_are_read_where_some_namespaces_have_options_of_their_own() {
+    let server = server().await;
+    three(&server);
+    let all_but =
+        CacheOptions::new().namespace("", ObjectOptions::new()).namespace("bank", ObjectOptions::new());
+    let cache = cache(&server, all_but);
+    let configs = cache.client().kind::<ConfigMap>();
+    configs.get("shop", "a").await.unwrap();
+    let patch = Patch::Merge(json!({"data": {"value": "9"}}));
+    configs.patch("shop", "a", &PatchParams::default(), &patch).await.unwrap();
+    let read = configs.get("shop", "a").await;
+    assert_eq!(read.unwrap().data.as_ref().unwrap()["value"], "9");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_goes_wrong_with_a_name_is_told_by_everybody() {
+    use kube_core::{ApiResource, DynamicObject, GroupVersionKind};
+    let server = server().await;
+    let cache = cache(&server, CacheOptions::new());
+    let list = ApiResource::from_gvk(&GroupVersionKind::gvk("", "v1", "PodList"));
+    for error in [
+        cache.kind_of::<DynamicObject>(&list).list(&Query::new()).await.unwrap_err(),
+        cache.kind_of::<DynamicObject>(&list).informer_now().await.unwrap_err(),
+        cache.kind_of::<PartialObjectMeta>(&list).get("shop", "a").await.unwrap_err(),
+    ] {
+        assert_eq!(error.to_string(), "PodList is a list of objects, not a kind of them; ask for Pod");
+    }
+    let error = cache.find("podlist").await.unwrap_err();
+    assert!(error.to_string().contains("kind of a list"), "{error}");
+    let error = cache.find("nothing").await.unwrap_err();
+    assert!(matches!(error, CacheError::Unknown(_)), "{error}");
+    let bad = ObjectOptions::new().labels("a in (");
+    let error = Cache::with(server.in_process_client(), CacheOptions::new().objects(bad)).unwrap_err();
+    assert!(matches!(error, CacheError::Selector(_)), "{error}");
+    let bad = KindOptions::new().objects(ObjectOptions::new().fields("a"));
+    let error = cache.change(|options| options.kind::<Pod>(bad)).unwrap_err();
+    assert!(matches!(error, CacheError::Selector(_)), "{error}");
+    let node = KindOptions::new().namespaces(["shop"]);
+    let error = cache.change(|options| options.kind::<k8s_openapi::api::core::v1::Node>(node)).unwrap_err();
+    assert!(matches!(error, CacheError::ClusterScoped { .. }), "{error}");
+}
