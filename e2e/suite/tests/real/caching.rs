@@ -160,7 +160,8 @@ async fn what_was_written_in_one_of_several_namespaces_is_read(which: Which) {
         configs.create(&object).await.unwrap();
         configs.get("own-one", &name).await.unwrap();
         configs.delete("own-one", &name, &DeleteParams::default()).await.unwrap();
-        assert!(configs.get("own-one", &name).await.unwrap_err().is_not_found());
+        let gone = configs.get("own-one", &name).await.unwrap_err();
+        assert!(gone.is_not_found(), "{gone}");
     }
     cache.shutdown().await;
 }

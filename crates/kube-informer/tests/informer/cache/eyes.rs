@@ -243,7 +243,7 @@ async fn a_kind_comes_back_for_metadata_and_whole_objects_with_who_came_while_it
     let before = server.requests().iter().filter(|one| one.resource == "widgets").count();
     tokio::time::sleep(Duration::from_secs(3600)).await;
     let after = server.requests().iter().filter(|one| one.resource == "widgets").count();
-    println!("asked {} times in an hour without its definition", after - before);
+    assert!(after > before, "it goes on to ask");
     let whole = cache.kind_of::<DynamicObject>(&widgets());
     let count = Arc::clone(&late);
     let informer = whole.informer_now().await.unwrap();
@@ -255,13 +255,11 @@ async fn a_kind_comes_back_for_metadata_and_whole_objects_with_who_came_while_it
     whole.add_index("again", |one: &DynamicObject| one.metadata.name.clone()).await.unwrap();
     server.seed(WIDGETS).unwrap();
     make("b");
-    let back = tokio::time::Instant::now();
     let mut status = held.watch_status();
     tokio::time::timeout(Duration::from_secs(120), status.wait_for(|status| status.objects == 1))
         .await
         .unwrap()
         .unwrap();
-    println!("back after {:?}", back.elapsed());
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!((early.load(Ordering::SeqCst), late.load(Ordering::SeqCst)), (3, 1));
     for index in ["name", "again"] {
