@@ -25,6 +25,7 @@ type settings struct {
 	millis   int
 	settle   int
 	file     string
+	keep     int
 }
 
 func main() {
@@ -39,6 +40,7 @@ func main() {
 	flag.IntVar(&s.millis, "millis", 1000, "for how long each read is repeated beside the writer")
 	flag.IntVar(&s.settle, "settle", 2000, "how many milliseconds a program is left alone before its memory is looked at")
 	flag.StringVar(&s.file, "file", "", "a pod to decode; protobuf if it ends in .pb")
+	flag.IntVar(&s.keep, "keep", 0, "how many of the decoded pods are kept, the last ones")
 	flag.Parse()
 	steps := map[string]func(settings) error{
 		"decode": decode, "repeat": repeat, "sync": syncOnce, "relist": relist,

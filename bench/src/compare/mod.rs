@@ -15,7 +15,7 @@ use crate::Error;
 use crate::replay::{Form, Replay, one_pod};
 use crate::report::say;
 use contender::{Contender, Programs};
-use plan::{DECODES, Job, Sizes, jobs};
+use plan::{DECODES, Decoding, Job, Sizes, jobs};
 use results::Results;
 
 /// What to compare.
@@ -114,7 +114,7 @@ impl Compare<'_> {
     /// Decodes one pod again and again, and counts the instructions of it.
     async fn decode(&mut self, sizes: &Sizes) -> Result<(), Error> {
         let folder = Folder::new()?;
-        for (row, form, target, contenders) in DECODES {
+        for Decoding { row, form, target, kept, contenders } in DECODES {
             if !self.wants(row) {
                 continue;
             }
@@ -127,6 +127,7 @@ impl Compare<'_> {
                     ("step", step.to_owned()),
                     ("file", file),
                     ("target", target.to_owned()),
+                    ("keep", if kept { sizes.kept } else { 0 }.to_string()),
                     ("count", count.to_string()),
                 ]
             };
@@ -140,8 +141,15 @@ impl Compare<'_> {
                     }
                 }
             }
-            let present: Vec<Contender> =
-                contenders.iter().copied().filter(|&contender| self.programs.has(contender)).collect();
+            if kept {
+                // How much of a collector's work falls into so few of them is a matter of luck.
+                continue;
+            }
+            // Instructions are counted of programs as they are by default.
+            let counted = |contender: &Contender| {
+                self.programs.has(*contender) && !matches!(contender, Contender::OursRoomy(_))
+            };
+            let present: Vec<Contender> = contenders.iter().copied().filter(counted).collect();
             for contender in present {
                 self.count(row, contender, &arguments).await;
             }

@@ -32,6 +32,8 @@ pub(super) struct Sizes {
     pub(super) settle: u64,
     /// How often one pod is decoded in a round.
     pub(super) decodes: u64,
+    /// How many decoded pods are kept, where any are.
+    pub(super) kept: u64,
 }
 
 impl Sizes {
@@ -47,6 +49,7 @@ impl Sizes {
             millis: 1_000,
             settle: 2_000,
             decodes: 20_000,
+            kept: KEPT,
         }
     }
 
@@ -60,6 +63,7 @@ impl Sizes {
             millis: 20,
             settle: 20,
             decodes: 50,
+            kept: 10,
         }
     }
 
@@ -73,6 +77,10 @@ pub(super) const OURS: [Contender; 3] = [
     Contender::Ours(Residency::Packed),
     Contender::Ours(Residency::Decoded),
 ];
+
+/// The same in a program that cares for its allocator.
+pub(super) const ROOMY: [Contender; 2] =
+    [Contender::OursRoomy(Residency::Adaptive), Contender::OursRoomy(Residency::Decoded)];
 
 const GO: [Contender; 2] = [Contender::ClientGo(Way::List), Contender::ClientGo(Way::WatchList)];
 const KUBE_RUNTIME: [Contender; 2] =
@@ -96,6 +104,7 @@ pub(super) fn jobs(sizes: &Sizes) -> Vec<Job> {
     let one_each = [&OURS[..], &[ONE_GO, ONE_KUBE_RUNTIME]].concat();
     for handlers in [1, 10, 100] {
         let who = if handlers == 1 { &one_each[..] } else { &[OURS[0], OURS[2], ONE_GO] };
+        let who = &[who, &ROOMY].concat();
         let mut events = job("events", "pods", sizes.pods_of_events, who);
         events.row = row("events", "pods", handlers);
         events.arguments.extend([("events", sizes.events.to_string()), ("handlers", handlers.to_string())]);
@@ -136,11 +145,35 @@ fn job(step: &str, kind: &str, count: u64, contenders: &[Contender]) -> Job {
     Job { row: row(step, kind, count), served, contenders: contenders.to_vec(), arguments }
 }
 
-/// What is decoded by itself: the row, the form, what it becomes, and who does it.
-pub(super) const DECODES: [(&str, &str, &str, &[Contender]); 5] = [
-    ("decode protobuf", "pb", "pod", &[OURS[2], ONE_GO]),
-    ("decode protobuf, five fields", "pb", "few", &[OURS[2]]),
-    ("decode protobuf, projection", "pb", "projection", &[OURS[2]]),
-    ("decode JSON", "json", "pod", &[OURS[2], ONE_GO, ONE_KUBE_RUNTIME]),
-    ("decode JSON, five fields", "json", "few", &[OURS[2]]),
+/// How many decoded pods are kept, where any are: as a cache does.
+pub(super) const KEPT: u64 = 10_000;
+
+/// What is decoded by itself.
+pub(super) struct Decoding {
+    pub(super) row: &'static str,
+    pub(super) form: &'static str,
+    /// What it becomes.
+    pub(super) target: &'static str,
+    /// Whether the last ones are kept.
+    pub(super) kept: bool,
+    pub(super) contenders: &'static [Contender],
+}
+
+const fn decoding(
+    row: &'static str,
+    form: &'static str,
+    target: &'static str,
+    contenders: &'static [Contender],
+) -> Decoding {
+    Decoding { row, form, target, kept: false, contenders }
+}
+
+pub(super) const DECODES: [Decoding; 7] = [
+    decoding("decode protobuf", "pb", "pod", &[OURS[2], ONE_GO, ROOMY[1]]),
+    Decoding { kept: true, ..decoding("decode protobuf, kept", "pb", "pod", &[OURS[2], ONE_GO, ROOMY[1]]) },
+    decoding("decode protobuf, copied", "pb", "copy", &[OURS[2], ROOMY[1]]),
+    decoding("decode protobuf, five fields", "pb", "few", &[OURS[2]]),
+    decoding("decode protobuf, projection", "pb", "projection", &[OURS[2]]),
+    decoding("decode JSON", "json", "pod", &[OURS[2], ONE_GO, ONE_KUBE_RUNTIME]),
+    decoding("decode JSON, five fields", "json", "few", &[OURS[2]]),
 ];

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::contender::{Contender, Residency};
-use super::plan::{OURS, Sizes, row};
+use super::plan::{OURS, ROOMY, Sizes, row};
 use super::results::Results;
 
 /// Lines about one thing.
@@ -178,18 +178,40 @@ impl Maker<'_> {
         use Bar::{AtMost, AtMostOfKube};
         let mut lines = Vec::new();
         let rows = [
-            ("decode protobuf", "protobuf, full type", Some(AtMost(0.55))),
-            ("decode protobuf, five fields", "protobuf, five fields", Some(AtMost(0.08))),
-            ("decode protobuf, projection", "protobuf, all metadata and three fields (`Projection`)", None),
-            ("decode JSON", "JSON, full type", Some(AtMostOfKube(0.7))),
-            ("decode JSON, five fields", "JSON, five fields", None),
+            ("decode protobuf", DECODED, "protobuf, full type", Some(AtMost(0.55))),
+            ("decode protobuf", ROOMY[1], "protobuf, full type, larger caches of glibc", None),
+            ("decode protobuf, kept", DECODED, "protobuf, full type, the last 10,000 kept", None),
+            (
+                "decode protobuf, kept",
+                ROOMY[1],
+                "protobuf, full type, the last 10,000 kept, larger caches of glibc",
+                None,
+            ),
+            ("decode protobuf, copied", DECODED, "no decoding: a copy of the full type", None),
+            (
+                "decode protobuf, copied",
+                ROOMY[1],
+                "no decoding: a copy of the full type, larger caches of glibc",
+                None,
+            ),
+            ("decode protobuf, five fields", DECODED, "protobuf, five fields", Some(AtMost(0.08))),
+            (
+                "decode protobuf, projection",
+                DECODED,
+                "protobuf, all metadata and three fields (`Projection`)",
+                None,
+            ),
+            ("decode JSON", DECODED, "JSON, full type", Some(AtMostOfKube(0.7))),
+            ("decode JSON, five fields", DECODED, "JSON, five fields", None),
         ];
-        for (figure, unit, what) in
-            [("ns", Unit::Seconds, "time"), ("instructions", Unit::Instructions, "instructions")]
-        {
-            for (row, title, bar) in rows {
+        for (figure, unit, what) in [
+            ("ns", Unit::Seconds, "time"),
+            ("cpu_ns", Unit::Seconds, "CPU time"),
+            ("instructions", Unit::Instructions, "instructions"),
+        ] {
+            for (row, who, title, bar) in rows {
                 let bar = bar.filter(|_| figure == "ns");
-                let Some(mut line) = self.line(format!("{title}: {what}"), row, DECODED, figure, unit, bar)
+                let Some(mut line) = self.line(format!("{title}: {what}"), row, who, figure, unit, bar)
                 else {
                     continue;
                 };
@@ -297,7 +319,7 @@ impl Maker<'_> {
     fn events(&self) -> Section {
         let mut lines = Vec::new();
         for (handlers, bar) in [(1, Some(Bar::AtLeast(2.5))), (10, None), (100, Some(Bar::AtLeast(3.0)))] {
-            for who in OURS {
+            for who in OURS.into_iter().chain(ROOMY) {
                 let bar = bar.filter(|_| who == ADAPTIVE);
                 let (row, name) = (row("events", "pods", handlers), residency(who));
                 let title = format!("{handlers} handlers, {name}");
@@ -459,6 +481,8 @@ fn residency(who: Contender) -> &'static str {
     match who {
         PACKED => "packed",
         DECODED => "decoded",
+        Contender::OursRoomy(Residency::Decoded) => "decoded, larger caches of glibc",
+        Contender::OursRoomy(_) => "adaptive, larger caches of glibc",
         _ => "adaptive",
     }
 }

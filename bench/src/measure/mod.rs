@@ -65,6 +65,8 @@ pub(crate) enum Target {
     Few,
     /// The metadata and three fields: what an informer of a projection keeps.
     Projection,
+    /// The whole type, copied from one that was decoded before: what no decoder can be quicker than.
+    Copy,
 }
 
 #[derive(Clone, Debug, clap::Args)]
@@ -104,6 +106,9 @@ pub(crate) struct Settings {
     /// What to make of it
     #[arg(long, default_value = "pod")]
     pub(crate) target: Target,
+    /// How many of the decoded pods are kept, the last ones
+    #[arg(long, default_value_t = 0)]
+    pub(crate) keep: usize,
 }
 
 impl Settings {

@@ -44,6 +44,11 @@ impl Head {
         Self { text: Box::default(), key_end: 0, uid_end: 0, labels: None }
     }
 
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.key_end == 0
+    }
+
     /// What identifies an object, and its labels in order.
     pub(super) fn new<'a>(
         identity: Identity<'_>,

@@ -88,6 +88,8 @@ enum Sight<K> {
 /// What a store keeps of an object.
 pub(crate) struct Stored<K>(Arc<Inner<K>>);
 
+/// In this order: those who look for a key see the count and the key in one piece of near memory.
+#[repr(C)]
 struct Inner<K> {
     head: Head,
     rest: Rest<K>,
@@ -228,10 +230,13 @@ impl<K> Stored<K> {
 
     #[inline]
     fn head(&self) -> &Head {
-        match &self.0.rest {
-            Rest::Borrowed(borrowed) => borrowed.head(),
-            _ => &self.0.head,
+        // What is a view of another has no head of its own; how it rests is not looked at to know that.
+        if self.0.head.is_empty()
+            && let Rest::Borrowed(borrowed) = &self.0.rest
+        {
+            return borrowed.head();
         }
+        &self.0.head
     }
 
     /// The object's labels: of one that somebody has changed, those that it has now.

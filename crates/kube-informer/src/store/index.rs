@@ -140,7 +140,9 @@ impl<K> Indexed<K> {
 
     /// Whether the object in a place has a value.
     pub(super) fn has(&self, value: &str, place: u32) -> bool {
-        self.values.get(place).is_some_and(|values| values.as_slice().iter().any(|known| **known == *value))
+        self.values
+            .get(place as usize)
+            .is_some_and(|values| values.as_slice().iter().any(|known| **known == *value))
     }
 
     /// There is an object behind the last one.
@@ -157,7 +159,7 @@ impl<K> Indexed<K> {
             return None;
         }
         let values = (self.function)(object);
-        let known = self.values.get(place).map_or(&[][..], Values::as_slice);
+        let known = self.values.get(place as usize).map_or(&[][..], Values::as_slice);
         let same =
             known.len() == values.len() && known.iter().zip(&values).all(|(one, other)| **one == **other);
         (!same).then_some(values)
@@ -182,7 +184,7 @@ impl<K> Indexed<K> {
             self.remove_from(value, place);
         }
         if place != last {
-            let moved = self.values.get(place).cloned().unwrap_or_default();
+            let moved = self.values.get(place as usize).cloned().unwrap_or_default();
             for value in moved.as_slice() {
                 self.insert(value, place);
                 self.remove_from(value, last);

@@ -8,6 +8,7 @@
 //! object; there is no way to ask for it.
 
 mod index;
+mod keys;
 mod places;
 mod selected;
 mod set;

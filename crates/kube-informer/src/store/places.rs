@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-/// So many values are in one piece of memory.
-const RUN: usize = 32;
+/// So many values are in one piece of memory, unless it is said otherwise.
+const VALUES: usize = 32;
 /// Children of a node.
 const FANOUT: usize = 64;
 
@@ -25,59 +25,85 @@ pub(super) fn bring_near<'a, T: Near + 'a>(values: impl IntoIterator<Item = &'a 
 }
 
 #[derive(Debug)]
-pub(super) struct Places<T> {
-    root: Arc<Node<T>>,
-    /// How many levels of branches there are.
+pub(super) struct Places<T, const RUN: usize = VALUES> {
+    root: Arc<Node<T, RUN>>,
+    /// How many levels of branches there are above the twigs.
     height: u32,
     len: usize,
 }
 
-/// In place, both of them: one piece of memory less on the way to a value. For objects they are of one size.
+/// Nodes are few, and mostly near; runs are many, and mostly not: so a run has nothing in it but values, and to find one
+/// in it takes one look.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "runs are as large as branches, and thirty times as many")]
-enum Node<T> {
-    /// Values, and nothing behind the last one.
-    Run([T; RUN]),
-    Branch([Option<Arc<Node<T>>>; FANOUT]),
+enum Node<T, const RUN: usize> {
+    Branch([Option<Arc<Node<T, RUN>>>; FANOUT]),
+    Twigs([Option<Arc<Run<T, RUN>>>; FANOUT]),
 }
 
-impl<T> Places<T> {
+/// Values, and nothing behind the last one.
+#[derive(Debug)]
+struct Run<T, const RUN: usize>([T; RUN]);
+
+impl<T, const RUN: usize> Places<T, RUN> {
+    pub(super) fn new() -> Self {
+        Self::sparse(0)
+    }
+
+    /// So many values, all of them zero, which take no memory until something is put among them.
+    pub(super) fn sparse(len: usize) -> Self {
+        let mut height = 0;
+        while capacity::<RUN>(height) < len {
+            height += 1;
+        }
+        Self { root: Arc::new(Node::empty(height)), height, len }
+    }
+
     pub(super) fn len(&self) -> usize {
         self.len
     }
 
     #[inline]
-    pub(super) fn get(&self, place: u32) -> Option<&T> {
-        let place = place as usize;
+    pub(super) fn get(&self, place: usize) -> Option<&T> {
+        self.run(place)?.get(place % RUN)
+    }
+
+    /// The piece of memory that has a place; none if nothing was ever put there.
+    #[inline]
+    pub(super) fn run(&self, place: usize) -> Option<&[T; RUN]> {
         if place >= self.len {
             return None;
         }
         let (mut node, mut height) = (&*self.root, self.height);
         loop {
             match node {
-                Node::Run(run) => return run.get(place % RUN),
                 Node::Branch(children) => {
+                    node = children[child::<RUN>(place, height)].as_deref()?;
                     height = height.checked_sub(1)?;
-                    node = children[child(place, height)].as_deref()?;
                 }
+                Node::Twigs(runs) => return runs[child::<RUN>(place, 0)].as_deref().map(|run| &run.0),
             }
         }
     }
 
     /// All values, in pieces, in their order.
-    pub(super) fn runs(&self) -> Runs<'_, T> {
-        Runs { waiting: vec![&self.root], left: self.len }
+    pub(super) fn runs(&self) -> Runs<'_, T, RUN> {
+        Runs { waiting: vec![&self.root], runs: [].iter(), left: self.len }
     }
 }
 
-impl<T: Clone + Default + Near> Places<T> {
-    pub(super) fn new() -> Self {
-        Self { root: Arc::new(Node::empty_run()), height: 0, len: 0 }
+impl<T: Clone + Default + Near, const RUN: usize> Places<T, RUN> {
+    /// Puts a value in a place, if there is one.
+    pub(super) fn set(&mut self, place: usize, value: T) {
+        if place < self.len
+            && let Some(there) = self.get_mut(place)
+        {
+            *there = value;
+        }
     }
 
     /// Puts a value behind the last one; returns its place.
     pub(super) fn push(&mut self, value: T) -> u32 {
-        if self.len == capacity(self.height) {
+        if self.len == capacity::<RUN>(self.height) {
             let mut children = [const { None }; FANOUT];
             children[0] = Some(Arc::clone(&self.root));
             self.root = Arc::new(Node::Branch(children));
@@ -94,7 +120,7 @@ impl<T: Clone + Default + Near> Places<T> {
 
     /// Puts a value in a place that has one; returns that one.
     pub(super) fn replace(&mut self, place: u32, value: T) -> Option<T> {
-        self.get(place)?;
+        self.get(place as usize)?;
         self.get_mut(place as usize).map(|there| std::mem::replace(there, value))
     }
 
@@ -117,81 +143,96 @@ impl<T: Clone + Default + Near> Places<T> {
         let (mut node, mut height) = (Arc::make_mut(&mut self.root), self.height);
         loop {
             match node {
-                Node::Run(run) => return run.get_mut(place % RUN),
                 Node::Branch(children) => {
+                    let below = &mut children[child::<RUN>(place, height)];
                     height = height.checked_sub(1)?;
-                    let below = children[child(place, height)].get_or_insert_with(|| {
-                        Arc::new(if height == 0 {
-                            Node::empty_run()
-                        } else {
-                            Node::Branch([const { None }; FANOUT])
-                        })
-                    });
-                    node = Arc::make_mut(below);
+                    node = Arc::make_mut(below.get_or_insert_with(|| Arc::new(Node::empty(height))));
+                }
+                Node::Twigs(runs) => {
+                    let run = runs[child::<RUN>(place, 0)].get_or_insert_default();
+                    return Arc::make_mut(run).0.get_mut(place % RUN);
                 }
             }
         }
     }
 }
 
-impl<T: Default> Node<T> {
-    fn empty_run() -> Self {
-        Node::Run(std::array::from_fn(|_| T::default()))
+impl<T, const RUN: usize> Node<T, RUN> {
+    fn empty(height: u32) -> Self {
+        match height {
+            0 => Node::Twigs([const { None }; FANOUT]),
+            _ => Node::Branch([const { None }; FANOUT]),
+        }
     }
 }
 
-impl<T> Clone for Places<T> {
+impl<T: Default, const RUN: usize> Default for Run<T, RUN> {
+    fn default() -> Self {
+        Self(std::array::from_fn(|_| T::default()))
+    }
+}
+
+impl<T, const RUN: usize> Clone for Places<T, RUN> {
     fn clone(&self) -> Self {
         Self { root: Arc::clone(&self.root), height: self.height, len: self.len }
     }
 }
 
-impl<T: Clone + Near> Clone for Node<T> {
+impl<T, const RUN: usize> Clone for Node<T, RUN> {
     fn clone(&self) -> Self {
         match self {
-            Node::Run(run) => {
-                bring_near(run);
-                Node::Run(run.clone())
-            }
-            Node::Branch(children) => {
-                std::hint::black_box(children.iter().flatten().map(Arc::strong_count).sum::<usize>());
-                Node::Branch(children.clone())
-            }
+            Node::Branch(children) => Node::Branch(copy_of(children)),
+            Node::Twigs(runs) => Node::Twigs(copy_of(runs)),
         }
     }
 }
 
-/// How many values fit below so many levels of branches.
-fn capacity(height: u32) -> usize {
-    RUN.saturating_mul(FANOUT.saturating_pow(height))
+fn copy_of<N>(below: &[Option<Arc<N>>; FANOUT]) -> [Option<Arc<N>>; FANOUT] {
+    std::hint::black_box(below.iter().flatten().map(Arc::strong_count).sum::<usize>());
+    below.clone()
 }
 
-/// Which child of a node leads to a place, if so many levels are between the child and the values.
+impl<T: Clone + Near, const RUN: usize> Clone for Run<T, RUN> {
+    fn clone(&self) -> Self {
+        bring_near(&self.0);
+        Self(self.0.clone())
+    }
+}
+
+/// How many values fit below so many levels of branches and one of twigs.
+fn capacity<const RUN: usize>(height: u32) -> usize {
+    RUN.saturating_mul(FANOUT.saturating_pow(height.saturating_add(1)))
+}
+
+/// Which child of a node leads to a place, if so many levels are below the node.
 #[inline]
-fn child(place: usize, height: u32) -> usize {
+fn child<const RUN: usize>(place: usize, height: u32) -> usize {
     ((place / RUN) >> (height * FANOUT.trailing_zeros())) % FANOUT
 }
 
 /// All values, in pieces.
 #[derive(Debug)]
-pub(super) struct Runs<'a, T> {
+pub(super) struct Runs<'a, T, const RUN: usize = VALUES> {
     /// The next one last.
-    waiting: Vec<&'a Arc<Node<T>>>,
+    waiting: Vec<&'a Arc<Node<T, RUN>>>,
+    /// Those of the twigs that this is at.
+    runs: std::slice::Iter<'a, Option<Arc<Run<T, RUN>>>>,
     left: usize,
 }
 
-impl<'a, T> Iterator for Runs<'a, T> {
+impl<'a, T, const RUN: usize> Iterator for Runs<'a, T, RUN> {
     type Item = &'a [T];
 
     fn next(&mut self) -> Option<&'a [T]> {
         while self.left > 0 {
+            if let Some(run) = self.runs.find_map(Option::as_deref) {
+                let whole = &run.0[..self.left.min(RUN)];
+                self.left -= whole.len();
+                return Some(whole);
+            }
             match &**self.waiting.pop()? {
-                Node::Run(run) => {
-                    let whole = &run[..self.left.min(RUN)];
-                    self.left -= whole.len();
-                    return Some(whole);
-                }
                 Node::Branch(children) => self.waiting.extend(children.iter().flatten().rev()),
+                Node::Twigs(runs) => self.runs = runs.iter(),
             }
         }
         None
@@ -235,7 +276,7 @@ mod tests {
                     model.push(step);
                 }
             }
-            assert_eq!(places.get(at as u32), model.get(at));
+            assert_eq!(places.get(at), model.get(at));
             assert_eq!(places.len(), model.len());
             if step % 5_000 == 0 {
                 copies.push((places.clone(), model.clone()));
@@ -244,7 +285,7 @@ mod tests {
         for (copy, model) in &copies {
             assert!(contents(copy) == *model, "a copy of {} has changed", model.len());
         }
-        assert!(contents(&places) == model && model.len() > RUN * FANOUT);
+        assert!(contents(&places) == model && model.len() > VALUES * FANOUT);
     }
 
     #[test]

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use super::Version;
 use super::index::Indexed;
+use super::keys::Keys;
 use super::places::{Near, Places, Runs, bring_near};
 use super::set::Set;
-use super::tree::Tree;
 use crate::hash::{hash_key, hash_pair};
 use crate::object::{LabelsId, Object, ObjectRef, Stored};
 use crate::source::Scope;
@@ -17,7 +17,7 @@ use crate::source::Scope;
 /// Each object has a place, and keeps it through changes: those who find it by its key or in an index remember its place.
 pub struct Snapshot<K> {
     /// The places of objects, by their keys.
-    keys: Tree<u32>,
+    keys: Keys,
     places: Places<Place<K>>,
     /// The first is the index of namespaces.
     indexes: Vec<Arc<Indexed<K>>>,
@@ -37,11 +37,12 @@ impl<K> Snapshot<K> {
         if namespace.is_empty() {
             return self.get_key(name);
         }
-        let place = self.keys.find(hash_pair(namespace, name), |place| {
-            let rest = self.key(*place).strip_prefix(namespace).and_then(|rest| rest.strip_prefix('/'));
-            rest == Some(name)
+        let found = self.keys.find(hash_pair(namespace, name), |place| {
+            let stored = self.at(place)?.object.as_ref()?;
+            let rest = stored.key().strip_prefix(namespace).and_then(|rest| rest.strip_prefix('/'));
+            (rest == Some(name)).then_some(stored)
         });
-        self.object(*place?)
+        found.map(Stored::object)
     }
 
     /// The object of a key: `namespace/name`, or the name alone for cluster-scoped objects.
@@ -101,12 +102,12 @@ impl<K> Snapshot<K> {
     }
 
     pub(super) fn empty(indexes: Vec<Arc<Indexed<K>>>) -> Self {
-        Self { keys: Tree::new(), places: Places::new(), indexes, version: None }
+        Self { keys: Keys::new(), places: Places::new(), indexes, version: None }
     }
 
     /// What is in a place.
     pub(super) fn at(&self, place: u32) -> Option<&Place<K>> {
-        self.places.get(place)
+        self.places.get(place as usize)
     }
 
     /// What is in all places, in pieces.
@@ -130,7 +131,7 @@ impl<K> Snapshot<K> {
 
     /// The place of a key.
     pub(super) fn place(&self, key: &str) -> Option<u32> {
-        self.keys.find(hash_key(key), |place| self.key(*place) == key).copied()
+        self.keys.find(hash_key(key), |place| (self.key(place) == key).then_some(place))
     }
 
     pub(super) fn object(&self, place: u32) -> Option<Object<K>> {
@@ -209,12 +210,9 @@ impl<K> Snapshot<K> {
     pub(super) fn remove_place(&mut self, place: u32) -> Option<Object<K>> {
         let last = u32::try_from(self.len().saturating_sub(1)).unwrap_or(u32::MAX);
         let gone = self.places.swap_remove(place)?.object?;
-        self.keys.remove(hash_key(gone.key()), |known| *known == place);
+        self.keys.remove(hash_key(gone.key()), place);
         if place != last {
-            let hash = hash_key(self.key(place));
-            if let Some(moved) = self.keys.find_mut(hash, |known| *known == last) {
-                *moved = place;
-            }
+            self.keys.moved(hash_key(self.key(place)), last, place);
         }
         for index in &mut self.indexes {
             Arc::make_mut(index).remove(place);

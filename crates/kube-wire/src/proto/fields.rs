@@ -116,6 +116,14 @@ impl<'a, 'de> Fields<'a, 'de> {
         Ok(Some(field))
     }
 
+    /// Looks at all fields, and makes nothing of them.
+    pub(super) fn check(&mut self) -> Result<(), ProtoError> {
+        while self.advance()?.is_some() {
+            Value(&self.slot).check()?;
+        }
+        Ok(())
+    }
+
     #[inline]
     fn field(&self, number: u32) -> &'static Field {
         self.slot.context.table.field(self.at.message, number)

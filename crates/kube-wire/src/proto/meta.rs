@@ -1,7 +1,7 @@
 //! The metadata of an object in protobuf, read and rewritten without decoding the object.
 
 use super::error::ProtoError;
-use super::wire::{BYTES, Reader, Tag, put_varint};
+use super::wire::{BYTES, Reader, Tag, field_len, put_head};
 use crate::meta::ObjectKey;
 use crate::object::DecodeError;
 
@@ -159,30 +159,50 @@ pub fn strip_managed_fields_proto(object: &[u8]) -> Result<Vec<u8>, DecodeError>
 }
 
 fn strip(object: &[u8]) -> Result<Vec<u8>, ProtoError> {
-    let mut out = Vec::with_capacity(object.len());
+    // First how long it will be: what is to rest for long should not have been longer.
+    let mut length = 0;
     each_field(object, |tag, field, value| {
-        if tag != Tag::new(METADATA_NUMBER, BYTES) {
+        length += match tag == METADATA_TAG {
+            true => field_len(METADATA_NUMBER, unmanaged_len(value)?),
+            false => field.len(),
+        };
+        Ok(())
+    })?;
+    let mut out = Vec::with_capacity(length);
+    each_field(object, |tag, field, value| {
+        if tag != METADATA_TAG {
             out.extend_from_slice(field);
             return Ok(());
         }
-        let mut kept = 0;
-        each_unmanaged(value, |field| kept += field.len())?;
-        put_varint(tag.bits(), &mut out);
-        put_varint(kept as u64, &mut out);
-        each_unmanaged(value, |field| out.extend_from_slice(field))
+        put_head(METADATA_NUMBER, unmanaged_len(value)?, &mut out);
+        each_unmanaged(value, |fields| out.extend_from_slice(fields))
     })?;
-    out.shrink_to_fit();
     Ok(out)
 }
 
-/// Shows every field of metadata but `managedFields`.
+const METADATA_TAG: Tag = Tag::new(METADATA_NUMBER, BYTES);
+
+/// How long metadata is without `managedFields`.
+fn unmanaged_len(metadata: &[u8]) -> Result<usize, ProtoError> {
+    let mut length = 0;
+    each_unmanaged(metadata, |fields| length += fields.len())?;
+    Ok(length)
+}
+
+/// Shows all fields of metadata but `managedFields`, those that follow each other in one piece.
 fn each_unmanaged<'a>(metadata: &'a [u8], mut show: impl FnMut(&'a [u8])) -> Result<(), ProtoError> {
+    let (mut shown, mut seen) = (0, 0);
     each_field(metadata, |tag, field, _| {
-        if tag != Tag::new(MANAGED_FIELDS, BYTES) {
-            show(field);
+        let start = seen;
+        seen += field.len();
+        if tag == Tag::new(MANAGED_FIELDS, BYTES) {
+            show(&metadata[shown..start]);
+            shown = seen;
         }
         Ok(())
-    })
+    })?;
+    show(&metadata[shown..]);
+    Ok(())
 }
 
 /// Shows every field: its tag, all of its bytes, and those of its value if it has a length.

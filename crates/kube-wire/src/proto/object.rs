@@ -1,7 +1,7 @@
 //! One object from its bytes.
 
 use serde::de::value::{BorrowedStrDeserializer, MapAccessDeserializer};
-use serde::de::{Deserialize, DeserializeOwned, DeserializeSeed, Deserializer, MapAccess, Visitor};
+use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, MapAccess, Visitor};
 use serde::forward_to_deserialize_any;
 
 use super::check::Anything;
@@ -10,7 +10,7 @@ use super::fields::Fields;
 use super::meta::peek_key_proto;
 use super::order::put_in_order;
 use super::table::{Field, ProtoMessage, Table};
-use super::value::Context;
+use super::value::{Context, Value};
 use super::wire::Raw;
 use crate::object::{DecodeError, DecodeOptions};
 
@@ -49,9 +49,9 @@ pub(super) fn check_typed(
     options: DecodeOptions,
 ) -> Result<bool, DecodeError> {
     let context = Context::new(Table::get());
-    let object_of = Object { context: &context, message, object, types: None, options };
-    match Anything::deserialize(object_of) {
-        Ok(Anything) if !context.is_disordered() => Ok(!context.is_doubtful()),
+    let fields = Object { context: &context, message, object, types: None, options }.fields();
+    match fields.and_then(ObjectFields::check) {
+        Ok(()) if !context.is_disordered() => Ok(!context.is_doubtful()),
         Err(error) if !context.is_disordered() => Err(about(object, &error)),
         _ => decode_disordered(object, message, None, options).map(|Anything| false),
     }
@@ -145,6 +145,27 @@ struct ObjectFields<'a, 'de> {
 /// The fields that are not in the message, in the order of [`ObjectFields::types`].
 static TYPES: [Field; 2] = [Field::string("kind"), Field::string("apiVersion")];
 
+impl ObjectFields<'_, '_> {
+    /// Goes to the next field of the message; none at the end.
+    #[inline]
+    fn advance(&mut self) -> Result<Option<&'static Field>, ProtoError> {
+        let Some(field) = self.fields.advance()? else { return Ok(None) };
+        if self.lean {
+            let slot = self.fields.slot_mut();
+            slot.field = slot.context.table.lean(field);
+        }
+        Ok(Some(field))
+    }
+
+    /// Looks at all fields of the message, and makes nothing of them.
+    fn check(mut self) -> Result<(), ProtoError> {
+        while self.advance()?.is_some() {
+            Value(self.fields.slot()).check()?;
+        }
+        Ok(())
+    }
+}
+
 impl<'de> MapAccess<'de> for ObjectFields<'_, 'de> {
     type Error = ProtoError;
 
@@ -155,11 +176,7 @@ impl<'de> MapAccess<'de> for ObjectFields<'_, 'de> {
                 return seed.deserialize(BorrowedStrDeserializer::new(field.name)).map(Some);
             }
         }
-        let Some(field) = self.fields.advance()? else { return Ok(None) };
-        if self.lean {
-            let slot = self.fields.slot_mut();
-            slot.field = slot.context.table.lean(field);
-        }
+        let Some(field) = self.advance()? else { return Ok(None) };
         seed.deserialize(BorrowedStrDeserializer::new(field.name)).map(Some)
     }
 

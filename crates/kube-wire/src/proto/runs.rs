@@ -29,8 +29,14 @@ impl<'a, 'de> Elements<'a, 'de> {
         Self { reader: Reader::new(&[]), count: 0, ..Self::new(list) }
     }
 
+    /// What [`advance`](Self::advance) went to.
+    #[inline]
+    pub(super) fn slot(&self) -> &Slot<'a, 'de> {
+        &self.slot
+    }
+
     /// Goes to the next element; false at the end.
-    fn advance(&mut self) -> Result<bool, ProtoError> {
+    pub(super) fn advance(&mut self) -> Result<bool, ProtoError> {
         loop {
             if let Some(number) = self.packed.packed()? {
                 self.slot.set_element(Raw { number, bytes: &[] });
@@ -92,8 +98,14 @@ impl<'a, 'de> Entries<'a, 'de> {
         Self { reader: Reader::new(map.raw.bytes), count, slot: *map }
     }
 
+    /// What [`advance`](Self::advance) went to.
+    #[inline]
+    pub(super) fn slot(&self) -> &Slot<'a, 'de> {
+        &self.slot
+    }
+
     /// Goes to the next entry and returns its key; none at the end.
-    fn advance(&mut self) -> Result<Option<&'de str>, ProtoError> {
+    pub(super) fn advance(&mut self) -> Result<Option<&'de [u8]>, ProtoError> {
         if self.reader.tag()?.is_none() {
             return Ok(None);
         }
@@ -104,7 +116,7 @@ impl<'a, 'de> Entries<'a, 'de> {
             None => self.odd_entry(entry)?,
         };
         self.slot.set_element(Raw { number: 0, bytes: value });
-        text(key).map(Some)
+        Ok(Some(key))
     }
 
     /// A key and a value that came in another way than encoders write them. What is left out is zero.
@@ -147,7 +159,7 @@ impl<'de> MapAccess<'de> for Entries<'_, 'de> {
     #[inline]
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, ProtoError> {
         let Some(key) = self.advance()? else { return Ok(None) };
-        seed.deserialize(BorrowedStrDeserializer::new(key)).map(Some)
+        seed.deserialize(BorrowedStrDeserializer::new(text(key)?)).map(Some)
     }
 
     #[inline]

@@ -3,16 +3,17 @@
 use std::cell::Cell;
 
 use serde::de::value::{BorrowedStrDeserializer, MapAccessDeserializer};
-use serde::de::{Deserializer, Visitor};
+use serde::de::{Deserialize, Deserializer, Visitor};
 use serde::forward_to_deserialize_any;
 
+use super::check::Anything;
 use super::error::{Cause, ProtoError};
 use super::fields::Fields;
 use super::runs::{Elements, Entries};
 use super::special;
 use super::table::{Field, Kind, Shape, Table};
 use super::time::{TIME_BYTES, Time};
-use super::wire::{Raw, text};
+use super::wire::{Raw, check_text, text};
 
 /// What is the same for all values of one object.
 pub(super) struct Context {
@@ -146,6 +147,58 @@ impl<'a, 'de> Value<'_, 'a, 'de> {
                 Chosen::False => visitor.visit_bool(false),
                 Chosen::Empty => visitor.visit_seq(&mut Elements::none(self.0)),
                 Chosen::Null => visitor.visit_unit(),
+            },
+            // Neither is ever handed out.
+            Kind::Inline | Kind::Absent => Err(Cause::Value("no value".to_owned()).into()),
+        }
+    }
+
+    /// Looks at all that is in it, and makes nothing of it; an error if it could not be handed over.
+    pub(super) fn check(self) -> Result<(), ProtoError> {
+        match self.0.shape {
+            Shape::Repeated => {
+                let mut elements = Elements::new(self.0);
+                while elements.advance()? {
+                    Value(elements.slot()).check_one()?;
+                }
+                Ok(())
+            }
+            Shape::Map => {
+                let mut entries = Entries::new(self.0);
+                while let Some(key) = entries.advance()? {
+                    check_text(key)?;
+                    Value(entries.slot()).check_one()?;
+                }
+                Ok(())
+            }
+            Shape::One => self.check_one(),
+        }
+    }
+
+    /// The same for what comes once, or is an element.
+    #[inline]
+    fn check_one(self) -> Result<(), ProtoError> {
+        let Slot { context, field, raw, .. } = *self.0;
+        match field.kind {
+            Kind::String => check_text(raw.bytes),
+            Kind::Bytes | Kind::Bool | Kind::Int32 | Kind::Int64 => Ok(()),
+            Kind::Message => self.fields()?.check(),
+            Kind::Number => special::number(raw).map(|_| ()),
+            Kind::Time | Kind::MicroTime => {
+                if Time::read(raw.bytes)?.is_some_and(Time::is_extreme) {
+                    context.doubt.set(true);
+                }
+                Ok(())
+            }
+            Kind::Quantity => special::quantity(raw.bytes).map(|_| ()),
+            Kind::IntOrString => special::int_or_string(raw.bytes).map(|_| ()),
+            Kind::Json => match special::json(raw.bytes)? {
+                Some(text) => special::parse(text, |json| Anything::deserialize(json)).map(|Anything| ()),
+                None => Ok(()),
+            },
+            Kind::Or => match self.choose()? {
+                Chosen::Value(slot) => Value(&slot).check(),
+                Chosen::False | Chosen::Empty | Chosen::Null => Ok(()),
             },
             // Neither is ever handed out.
             Kind::Inline | Kind::Absent => Err(Cause::Value("no value".to_owned()).into()),

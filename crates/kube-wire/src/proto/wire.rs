@@ -216,6 +216,27 @@ pub(crate) fn text(bytes: &[u8]) -> Result<&str, ProtoError> {
     std::str::from_utf8(bytes).map_err(|_| Cause::InvalidUtf8.into())
 }
 
+/// Whether bytes are a text, for those who do not want to have it.
+#[inline]
+pub(crate) fn check_text(bytes: &[u8]) -> Result<(), ProtoError> {
+    if is_ascii(bytes) { Ok(()) } else { text(bytes).map(|_| ()) }
+}
+
+/// As the method of slices; quicker for the short ones that these are.
+#[inline]
+fn is_ascii(bytes: &[u8]) -> bool {
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    let bits = if let Some(last) = bytes.last_chunk::<8>() {
+        let (chunks, _) = bytes.as_chunks::<8>();
+        chunks.iter().fold(u64::from_ne_bytes(*last), |bits, chunk| bits | u64::from_ne_bytes(*chunk))
+    } else if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        u64::from(u32::from_ne_bytes(*first) | u32::from_ne_bytes(*last))
+    } else {
+        bytes.iter().fold(0, |bits, byte| bits | u64::from(*byte))
+    };
+    bits & HIGH == 0
+}
+
 /// Appends a number.
 pub(crate) fn put_varint(mut value: u64, out: &mut Vec<u8>) {
     while value >= 0x80 {
@@ -312,6 +333,20 @@ mod tests {
         {
             assert!(matches!(all(bytes), Err(Cause::IllegalTag { .. })), "{bytes:x?}");
         }
+    }
+
+    #[test]
+    fn whether_it_is_a_text_does_not_depend_on_where_it_is_odd() {
+        for length in 0..70 {
+            let plain = vec![b'a'; length];
+            assert!(check_text(&plain).is_ok(), "{length}");
+            for at in 0..length {
+                let mut odd = plain.clone();
+                odd[at] = 0xff;
+                assert!(check_text(&odd).is_err(), "{length}, {at}");
+            }
+        }
+        assert!(check_text("grüße".as_bytes()).is_ok());
     }
 
     #[test]
