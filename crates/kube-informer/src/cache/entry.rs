@@ -20,7 +20,7 @@ use crate::informer::{InformerBuilder, InformerStatus, Phase, ScopeStatus, Share
 use crate::object::Raw;
 use crate::random::Random;
 use crate::source::{KubeSource, ListWatch, SourceError, keep_bytes, resource_name};
-use crate::store::IndexFunction;
+use crate::store::{IndexFunction, Version};
 
 /// What a kind is.
 #[derive(Clone, Debug)]
@@ -203,6 +203,15 @@ impl Entry {
         !self.is_namespaced() || self.parts.load().iter().any(|part| part.covers(namespace))
     }
 
+    /// The version up to which a namespace is current, or everything, if it is not followed; none if that is not known.
+    pub(super) fn reached(&self, namespace: &str) -> Option<Version> {
+        let known = self.informer.look(|status| {
+            let scope = status.scopes.iter().find(|scope| is_in(scope, namespace))?;
+            Some(scope.resource_version.parse().ok())
+        });
+        known.unwrap_or_else(|| self.informer.store().resource_version())
+    }
+
     /// Adds an index; one that is there already is as good.
     pub(super) fn add_index(&self, name: &str, function: IndexFunction<Raw>) {
         // The cache has seen to it that a name is used once.
@@ -310,6 +319,11 @@ impl Entry {
     pub(super) fn is_idle(&self, time: Duration) -> bool {
         self.used.lock().elapsed() >= time && self.informer.status().listeners.is_empty()
     }
+}
+
+/// A scope has the objects of a namespace.
+fn is_in(scope: &ScopeStatus, namespace: &str) -> bool {
+    scope.namespace.as_deref().map_or(!scope.except.contains(namespace), |only| only == namespace)
 }
 
 /// Everything that is wanted is there.

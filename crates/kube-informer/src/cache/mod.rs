@@ -48,6 +48,7 @@ mod options;
 mod part;
 mod query;
 mod server;
+mod written;
 
 pub use client::{CacheClient, ClientKind, WRITE_TIMEOUT};
 pub use error::CacheError;

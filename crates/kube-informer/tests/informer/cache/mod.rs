@@ -4,12 +4,12 @@ mod bad_input;
 mod changing;
 mod client;
 mod extent;
-mod eyes;
 mod kinds;
 mod options;
 mod reading;
 mod regressions;
 mod resync;
+mod scopes;
 
 use std::collections::BTreeSet;
 
