@@ -106,7 +106,7 @@ pub struct ClientKind<K> {
 impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ClientKind<K> {
     /// The object of a name, as it was last written through this client, or later.
     pub async fn get(&self, namespace: &str, name: &str) -> Result<Object<K>, CacheError> {
-        self.wait(|of| *of == key(namespace, name) || of == name).await?;
+        self.wait(Some(namespace), |of| *of == key(namespace, name) || of == name).await?;
         self.kind.get(namespace, name).await
     }
 
@@ -116,7 +116,7 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ClientKind<K> {
             Some(namespace) => of.split_once('/').is_none_or(|(one, _)| one == namespace),
             None => true,
         };
-        self.wait(within).await?;
+        self.wait(query.namespace.as_deref(), within).await?;
         self.kind.list(query).await
     }
 
@@ -218,8 +218,8 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ClientKind<K> {
         waiting.map(|((_, key), written)| (key.clone(), written.clone())).collect()
     }
 
-    /// Waits until what was written can be read.
-    async fn wait(&self, of: impl Fn(&String) -> bool) -> Result<(), CacheError> {
+    /// Waits until what was written can be read, in a namespace, or in all.
+    async fn wait(&self, namespace: Option<&str>, of: impl Fn(&String) -> bool) -> Result<(), CacheError> {
         let patience = self.client.patience;
         if patience.is_zero() || self.awaited(&of).is_empty() {
             return Ok(());
@@ -230,8 +230,7 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ClientKind<K> {
             // The server is asked, or nobody.
             return Ok(());
         }
-        let informer = self.kind.informer().await?;
-        let entry = informer.entry();
+        let entry = self.kind.entry(namespace).await?;
         // The status says how far each namespace has come, a little later than the copy has.
         let (mut copy, mut status) =
             (entry.informer().store().watch_changes(), entry.informer().watch_status());

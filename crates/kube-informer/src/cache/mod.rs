@@ -229,7 +229,8 @@ impl Cache {
     pub async fn synced(&self) -> Result<(), CacheError> {
         self.check_running()?;
         let patience = self.patience();
-        let waits = self.entries().into_iter().map(|(_, entry)| async move { entry.synced(patience).await });
+        let waits =
+            self.entries().into_iter().map(|(_, entry)| async move { entry.synced(None, patience).await });
         futures::future::try_join_all(waits).await.map(drop)
     }
 

@@ -1,4 +1,4 @@
-//! What a second look found doubtful.
+//! A kind that is followed in parts, by namespace or by selector: each part is read, and written to, by itself.
 
 use std::time::Duration;
 
@@ -69,6 +69,42 @@ async fn a_namespace_that_is_refused_does_not_take_the_others_of_its_kind() {
     assert!(matches!(&refused, CacheError::CannotSync { cause, .. } if cause.code == 403), "{refused}");
     let read = cache.get::<ConfigMap>("shop", "a").await;
     assert!(read.is_ok(), "{read:?}");
+    let listed = cache.list::<ConfigMap>(&Query::new().namespace("shop")).await;
+    assert_eq!(keys(listed.unwrap()), set(["shop/a", "shop/b"]));
+    for all in [Query::new(), Query::new().namespace("bank")] {
+        let refused = cache.list::<ConfigMap>(&all).await.unwrap_err();
+        assert!(matches!(&refused, CacheError::CannotSync { cause, .. } if cause.code == 403), "{refused}");
+    }
+    let other = cache.get::<ConfigMap>("other", "a").await.unwrap_err();
+    assert!(matches!(other, CacheError::NamespaceNotCached { .. }), "{other}");
+    let configs = cache.client().kind::<ConfigMap>();
+    let patch = Patch::Merge(json!({"data": {"value": "9"}}));
+    configs.patch("shop", "a", &PatchParams::default(), &patch).await.unwrap();
+    assert_eq!(configs.get("shop", "a").await.unwrap().data.as_ref().unwrap()["value"], "9");
+    configs.delete("shop", "a", &DeleteParams::default()).await.unwrap();
+    assert!(configs.get("shop", "a").await.unwrap_err().is_not_found());
+    // Once it is allowed, it comes by itself.
+    server.access().set_rules([Rule::allow()]);
+    tokio::time::sleep(Duration::from_secs(120)).await;
+    assert_eq!(of_config_maps(&cache).await, set(["shop/b", "bank/c"]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_namespace_that_is_refused_does_not_keep_a_kind_from_being_known() {
+    let server = server().await;
+    server.seed(WIDGETS).unwrap();
+    server.seed("{apiVersion: example.com/v1, kind: Widget, metadata: {name: a, namespace: shop}}").unwrap();
+    server.access().add_user("t", "alice", ["devs"]);
+    server.access().set_rules([Rule::deny().namespace("bank"), Rule::allow()]);
+    let options = CacheOptions::new().namespaces(["bank", "shop"]);
+    let cache = Cache::with(server.in_process_client_with_token("t"), options).unwrap();
+    cache.start().unwrap();
+    let widgets = cache.kind_of::<kube_core::DynamicObject>(&widgets());
+    let started = tokio::time::Instant::now();
+    let read = widgets.get("shop", "a").await;
+    assert!(read.is_ok(), "{read:?}");
+    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+    assert!(widgets.get("bank", "a").await.is_err_and(|error| !error.is_not_found()));
 }
 
 #[tokio::test(start_paused = true)]
