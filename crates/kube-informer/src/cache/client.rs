@@ -294,7 +294,7 @@ impl<K: Resource + DeserializeOwned + Serialize + Send + Sync + 'static> ClientK
         patch: &Patch<P>,
     ) -> Result<K, CacheError> {
         let request = self.request_for(namespace, name).await?.patch(name, &self.managed(params), patch);
-        if params.dry_run { self.send(request).await } else { self.write(request).await }
+        if params.dry_run { Ok(self.send(request).await?.0) } else { self.write(request).await }
     }
 
     /// Changes the status of an object.
@@ -307,7 +307,7 @@ impl<K: Resource + DeserializeOwned + Serialize + Send + Sync + 'static> ClientK
     ) -> Result<K, CacheError> {
         let request = self.request_for(namespace, name).await?;
         let request = request.patch_subresource("status", name, &self.managed(params), patch);
-        if params.dry_run { self.send(request).await } else { self.write(request).await }
+        if params.dry_run { Ok(self.send(request).await?.0) } else { self.write(request).await }
     }
 
     fn post(&self) -> PostParams {
@@ -328,9 +328,9 @@ impl<K: Resource + DeserializeOwned + Serialize + Send + Sync + 'static> ClientK
         &self,
         request: Result<http::Request<Vec<u8>>, E>,
     ) -> Result<K, CacheError> {
-        let object = self.send(request).await?;
+        let (object, said) = self.send(request).await?;
         if let Some(version) = version_of(&object) {
-            if self.client.cache.keeps(&self.kind.about, object.meta()) {
+            if self.client.cache.keeps(&self.kind.about, object.meta(), &said) {
                 self.note(object_key(&object), Written::Version(version));
             } else if self.client.cache.followed(&self.kind.about.resource).is_some() {
                 self.note(object_key(&object), Written::Left(version));
@@ -339,13 +339,17 @@ impl<K: Resource + DeserializeOwned + Serialize + Send + Sync + 'static> ClientK
         Ok(object)
     }
 
+    /// What the server has now: as the type, which may have a part of it alone, and as the server said it.
     async fn send<E: std::error::Error + 'static>(
         &self,
         request: Result<http::Request<Vec<u8>>, E>,
-    ) -> Result<K, CacheError> {
+    ) -> Result<(K, String), CacheError> {
         let request = request.map_err(|error| self.unsaid(&error))?;
         let client = self.client.cache.client_of_server();
-        client.request(request).await.map_err(|error| self.failed(&error))
+        let said = client.request_text(request).await.map_err(|error| self.failed(&error))?;
+        let object = serde_json::from_str(&said);
+        let object = object.map_err(|error| self.failed(&kube_client::Error::SerdeError(error)))?;
+        Ok((object, said))
     }
 }
 

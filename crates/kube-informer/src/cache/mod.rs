@@ -69,6 +69,7 @@ use kube_client::Client;
 use kube_core::{ApiResource, DynamicObject, GroupVersionResource, Resource};
 use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -294,12 +295,15 @@ impl Cache {
         state.entries.contains_key(resource) || state.idle.contains(resource)
     }
 
-    /// Whether the options leave an object in, as far as that can be seen.
-    fn keeps(&self, about: &About, meta: &ObjectMeta) -> bool {
+    /// Whether the options leave an object in, as far as that can be seen in what the server said.
+    fn keeps(&self, about: &About, meta: &ObjectMeta, said: &str) -> bool {
         let followed = self.followed(&about.resource).map(|entry| entry.is_namespaced());
         let namespaced = followed.or(about.namespaced) != Some(false);
         let parts = self.shared.options.lock().parts(&about.resource, namespaced);
-        parts.iter().any(|part| part.keeps(meta))
+        // Few select by fields, and only they need more than the metadata.
+        let by_fields = parts.iter().any(|part| !part.fields.is_empty());
+        let object = if by_fields { serde_json::from_str(said).ok() } else { Some(Value::Null) };
+        object.is_none_or(|object| parts.iter().any(|part| part.keeps(meta, &object)))
     }
 
     fn followed(&self, resource: &GroupVersionResource) -> Option<Arc<Entry>> {

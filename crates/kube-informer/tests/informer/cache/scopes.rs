@@ -38,6 +38,31 @@ async fn an_object_that_a_field_selector_leaves_out_is_not_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_write_as_metadata_is_waited_for_though_the_type_does_not_have_the_field() {
+    let server = server().await;
+    let options = CacheOptions::new().objects(ObjectOptions::new().fields("spec.nodeName=n1"));
+    let cache = cache(&server, options);
+    let client = cache.client();
+    let (pods, metadata) = (client.kind::<Pod>(), client.kind::<PartialObjectMeta<Pod>>());
+    pods.create(&pod("there", "n1")).await.unwrap();
+    pods.list(&Query::new()).await.unwrap();
+    for value in ["1", "2", "3"] {
+        let patch = Patch::Merge(json!({"metadata": {"labels": {"value": value}}}));
+        metadata.patch("shop", "there", &PatchParams::default(), &patch).await.unwrap();
+        assert_eq!(
+            pods.get("shop", "there").await.unwrap().metadata.labels.as_ref().unwrap()["value"],
+            value
+        );
+    }
+    let patch = Patch::Merge(json!({"metadata": {"labels": {"value": "4"}}}));
+    pods.create(&pod("elsewhere", "n2")).await.unwrap();
+    let started = tokio::time::Instant::now();
+    metadata.patch("shop", "elsewhere", &PatchParams::default(), &patch).await.unwrap();
+    assert!(pods.get("shop", "elsewhere").await.unwrap_err().is_not_found());
+    assert!(started.elapsed() < Duration::from_secs(1), "{:?}", started.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_bookmark_ends_the_wait_for_what_the_cache_will_never_show() {
     let server = TestServer::builder()
         .create_namespaces(true)
