@@ -34,8 +34,13 @@
 //!   type is a view of them. While a kind is only read as metadata, only metadata is asked for.
 //! - **What is kept can be said** by kind and by namespace with [`CacheOptions`], and [changed](Cache::change) while it
 //!   runs: listeners hear what that adds and takes away.
-//! - **A kind whose definition is deleted** has no objects any more, and comes back with its listeners and indexes when
-//!   the definition does.
+//! - **Namespaces that are followed by themselves** are read by themselves: one that the server refuses is an error for
+//!   those who read it, or all of them together, and for nobody else.
+//! - **A kind whose definition is deleted** has no objects any more, when the server has said twice that it does not know
+//!   it: listeners hear that they are deleted, and reads are an error with the cause. Its informer is not removed. It goes
+//!   on to ask, after pauses that grow up to [a limit](crate::reflector::Config), and keeps its listeners and indexes;
+//!   who comes meanwhile is taken in too. When the definition is back, with or without namespaces, they hear of the
+//!   objects that are there then. Who wants it to end calls [`Kind::remove`].
 
 mod client;
 mod entry;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use futures::StreamExt;
+use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret};
 use kube_core::PartialObjectMeta;
 use kube_core::params::{DeleteParams, Patch, PatchParams};
@@ -70,15 +71,21 @@ async fn a_bookmark_ends_the_wait_for_what_the_cache_will_never_show() {
         .start()
         .await
         .unwrap();
-    let options = CacheOptions::new().objects(ObjectOptions::new().fields("spec.nodeName=n1"));
+    let options = CacheOptions::new().objects(ObjectOptions::new().fields("status.successful=1"));
     let cache = cache(&server, options);
-    let pods = cache.client().kind::<Pod>();
-    pods.list(&Query::new()).await.unwrap();
+    let jobs = cache.client().kind::<Job>();
+    jobs.list(&Query::new()).await.unwrap();
     let started = tokio::time::Instant::now();
-    pods.create(&pod("elsewhere", "n2")).await.unwrap();
-    let read = pods.get("shop", "elsewhere").await.unwrap_err();
+    // What the selector names is nowhere in the object under that name.
+    let job = json!({
+        "metadata": {"name": "new", "namespace": "shop"},
+        "spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}},
+    });
+    jobs.create(&serde_json::from_value(job).unwrap()).await.unwrap();
+    let read = jobs.get("shop", "new").await.unwrap_err();
     assert!(read.is_not_found(), "{read}");
-    assert!(started.elapsed() <= Duration::from_secs(4), "{:?}", started.elapsed());
+    let waited = started.elapsed();
+    assert!(waited > Duration::from_secs(1) && waited <= Duration::from_secs(4), "{waited:?}");
 }
 
 #[tokio::test(start_paused = true)]
