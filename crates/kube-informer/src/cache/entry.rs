@@ -292,7 +292,7 @@ impl Entry {
         tokio::time::timeout(patience.left(), settled).await.unwrap_or_else(|_| {
             let extent = self.extent.borrow().clone();
             let cause =
-                self.informer.look(|status| cause_in(within(status, meant(namespace, status, &extent))));
+                self.informer.look(|status| cause_in(&within(status, meant(namespace, status, &extent))));
             let trouble = extent.trouble;
             match (cause, trouble) {
                 (None, Some(trouble)) => Err(trouble),
@@ -320,7 +320,7 @@ impl Entry {
         (stopped || within(status, namespace).any(is_scope_hopeless)).then(|| {
             // What was wrong before it was removed is of no interest any more.
             let is_it = |cause: &SourceError| !stopped || cause.is_panic();
-            Err(match cause_in(within(status, namespace)).filter(is_it) {
+            Err(match cause_in(&within(status, namespace)).filter(is_it) {
                 Some(cause) => CacheError::CannotSync { resource: resource(), cause },
                 None => CacheError::Removed { resource: resource() },
             })

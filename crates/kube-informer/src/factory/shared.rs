@@ -76,11 +76,11 @@ pub(crate) fn is_scope_hopeless(scope: &ScopeStatus) -> bool {
 
 /// What is wrong: what lasts, if something does.
 fn cause(status: &InformerStatus) -> Option<SourceError> {
-    cause_in(status.scopes.iter())
+    cause_in(&status.scopes.iter())
 }
 
 /// What is wrong with some scopes.
-pub(crate) fn cause_in<'a>(scopes: impl Iterator<Item = &'a ScopeStatus> + Clone) -> Option<SourceError> {
+pub(crate) fn cause_in<'a>(scopes: &(impl Iterator<Item = &'a ScopeStatus> + Clone)) -> Option<SourceError> {
     let troubles = || scopes.clone().filter_map(|scope| scope.trouble.as_ref());
     let worst = troubles().find(|trouble| is_lasting(trouble)).or_else(|| troubles().next());
     worst.map(|trouble| trouble.error.clone())

@@ -56,7 +56,8 @@ fn split(term: &str) -> Option<(&str, &'static str, &str)> {
 }
 
 /// Selectors know them by these names, and objects by others.
-const NAMED_OTHERWISE: [&str; 4] = ["name", "reportingComponent", "source", "status.successful"];
+const NAMED_OTHERWISE: [&str; 6] =
+    ["name", "reportingComponent", "source", "spec.host", "status.podIPs", "status.successful"];
 
 /// Whether a selector leaves an object in, as far as its JSON shows; what it does not show is taken for fitting.
 pub(crate) fn may_match(selector: &str, object: &Value) -> bool {
