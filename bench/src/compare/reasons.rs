@@ -27,8 +27,8 @@ const REASONS: [(&str, &str, &str); 6] = [
         "",
         "The handlers look into each object, so each is decoded, once for all of them; what is before that is a check of its \
         bytes. Sampled, with one handler: two thirds of the time are checking, decoding and freeing what was decoded. Objects \
-        are freed by other threads than made them, for which glibc takes locks: the lines with larger caches are the same \
-        program with fewer of them.",
+        are often freed by other threads than made them, for which glibc takes locks; how much that costs is a guess, and the \
+        lines with larger caches show what fewer of them save.",
     ),
     (
         "beside a writer",

@@ -144,3 +144,23 @@ impl<'de> Visitor<'de> for Anything {
         Ok(self)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::proto::encode_object_proto;
+
+    #[test]
+    fn a_time_at_the_ends_of_time_is_doubtful() {
+        let kind = ProtoMessage::of("", "v1", "ConfigMap").unwrap();
+        for (time, sure) in
+            [("2024-02-29T12:00:00Z", true), ("9999-12-31T23:59:59Z", false), ("0000-01-01T00:00:00Z", false)]
+        {
+            let object = json!({"metadata": {"name": "a", "creationTimestamp": time}});
+            let bytes = encode_object_proto(&object, kind).unwrap();
+            assert_eq!(check_object_proto(&bytes, kind, DecodeOptions::default()), Ok(sure), "{time}");
+        }
+    }
+}

@@ -124,9 +124,6 @@ impl<'a, 'de> Value<'_, 'a, 'de> {
             },
             Kind::Time | Kind::MicroTime => match Time::read(bytes)? {
                 Some(time) => {
-                    if time.is_extreme() {
-                        self.0.context.doubt.set(true);
-                    }
                     let mut buffer = [0; TIME_BYTES];
                     visitor.visit_str(time.text(field.kind, &mut buffer)?)
                 }
