@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::entry::Entry;
+use super::written::{Written, namespace_in};
 use super::{Cache, CacheError, Kind, Missing, Query};
 use crate::object::{Object, key};
 use crate::source::{SourceError, is_segment};
@@ -61,17 +61,6 @@ pub struct CacheClient {
     manager: Option<String>,
 }
 
-/// What has to be seen of one object.
-#[derive(Clone, Debug)]
-enum Written {
-    /// At least this version.
-    Version(Version),
-    /// At least this version, or nothing: it is not among what the cache keeps any more.
-    Left(Version),
-    /// Not the object of this uid. It may be that of its deletion, or that of a write before it.
-    Gone { uid: String, deleted_at: Option<Version>, written_at: Option<Version> },
-}
-
 impl CacheClient {
     pub(super) fn new(cache: Cache) -> Self {
         Self { cache, written: Arc::default(), patience: WRITE_TIMEOUT, manager: None }
@@ -117,7 +106,7 @@ pub struct ClientKind<K> {
 impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ClientKind<K> {
     /// The object of a name, as it was last written through this client, or later.
     pub async fn get(&self, namespace: &str, name: &str) -> Result<Object<K>, CacheError> {
-        self.wait(|of| *of == key(namespace, name) || of == name).await?;
+        self.wait(Some(namespace), |of| *of == key(namespace, name) || of == name).await?;
         self.kind.get(namespace, name).await
     }
 
@@ -127,7 +116,7 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ClientKind<K> {
             Some(namespace) => of.split_once('/').is_none_or(|(one, _)| one == namespace),
             None => true,
         };
-        self.wait(within).await?;
+        self.wait(query.namespace.as_deref(), within).await?;
         self.kind.list(query).await
     }
 
@@ -229,8 +218,8 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ClientKind<K> {
         waiting.map(|((_, key), written)| (key.clone(), written.clone())).collect()
     }
 
-    /// Waits until what was written can be read.
-    async fn wait(&self, of: impl Fn(&String) -> bool) -> Result<(), CacheError> {
+    /// Waits until what was written can be read, in a namespace, or in all.
+    async fn wait(&self, namespace: Option<&str>, of: impl Fn(&String) -> bool) -> Result<(), CacheError> {
         let patience = self.client.patience;
         if patience.is_zero() || self.awaited(&of).is_empty() {
             return Ok(());
@@ -241,21 +230,26 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ClientKind<K> {
             // The server is asked, or nobody.
             return Ok(());
         }
-        let informer = self.kind.informer().await?;
-        let mut versions = informer.entry().informer().store().watch_changes();
+        let entry = self.kind.entry(namespace).await?;
+        // The status says how far each namespace has come, a little later than the copy has.
+        let (mut copy, mut status) =
+            (entry.informer().store().watch_changes(), entry.informer().watch_status());
         let seen = async {
             while !self.awaited(&of).is_empty() {
-                if versions.changed().await.is_err() {
+                let changed = tokio::select! {
+                    changed = copy.changed() => changed,
+                    changed = status.changed() => changed,
+                };
+                if changed.is_err() {
                     return;
                 }
             }
         };
-        if tokio::time::timeout(patience, seen).await.is_ok() {
-            return Ok(());
-        }
-        let wanted = self.awaited(&of).into_iter().map(|(key, written)| written.in_words(&key)).next();
-        let seen = informer.resource_version().map(|version| version.to_string());
-        let (resource, wanted) = (self.kind.resource(), wanted.unwrap_or_default());
+        // Whatever ended it: what counts is what is there.
+        let _ = tokio::time::timeout(patience, seen).await;
+        let Some((key, written)) = self.awaited(&of).into_iter().next() else { return Ok(()) };
+        let seen = entry.reached(namespace_in(&key)).map(|version| version.to_string());
+        let (resource, wanted) = (self.kind.resource(), written.in_words(&key));
         Err(CacheError::WriteNotSeen { resource, wanted, seen, after: patience })
     }
 
@@ -300,7 +294,7 @@ impl<K: Resource + DeserializeOwned + Serialize + Send + Sync + 'static> ClientK
         patch: &Patch<P>,
     ) -> Result<K, CacheError> {
         let request = self.request_for(namespace, name).await?.patch(name, &self.managed(params), patch);
-        if params.dry_run { self.send(request).await } else { self.write(request).await }
+        if params.dry_run { Ok(self.send(request).await?.0) } else { self.write(request).await }
     }
 
     /// Changes the status of an object.
@@ -313,7 +307,7 @@ impl<K: Resource + DeserializeOwned + Serialize + Send + Sync + 'static> ClientK
     ) -> Result<K, CacheError> {
         let request = self.request_for(namespace, name).await?;
         let request = request.patch_subresource("status", name, &self.managed(params), patch);
-        if params.dry_run { self.send(request).await } else { self.write(request).await }
+        if params.dry_run { Ok(self.send(request).await?.0) } else { self.write(request).await }
     }
 
     fn post(&self) -> PostParams {
@@ -334,9 +328,9 @@ impl<K: Resource + DeserializeOwned + Serialize + Send + Sync + 'static> ClientK
         &self,
         request: Result<http::Request<Vec<u8>>, E>,
     ) -> Result<K, CacheError> {
-        let object = self.send(request).await?;
+        let (object, said) = self.send(request).await?;
         if let Some(version) = version_of(&object) {
-            if self.client.cache.keeps(&self.kind.about, object.meta()) {
+            if self.client.cache.keeps(&self.kind.about, object.meta(), &said) {
                 self.note(object_key(&object), Written::Version(version));
             } else if self.client.cache.followed(&self.kind.about.resource).is_some() {
                 self.note(object_key(&object), Written::Left(version));
@@ -345,58 +339,17 @@ impl<K: Resource + DeserializeOwned + Serialize + Send + Sync + 'static> ClientK
         Ok(object)
     }
 
+    /// What the server has now: as the type, which may have a part of it alone, and as the server said it.
     async fn send<E: std::error::Error + 'static>(
         &self,
         request: Result<http::Request<Vec<u8>>, E>,
-    ) -> Result<K, CacheError> {
+    ) -> Result<(K, String), CacheError> {
         let request = request.map_err(|error| self.unsaid(&error))?;
         let client = self.client.cache.client_of_server();
-        client.request(request).await.map_err(|error| self.failed(&error))
-    }
-}
-
-impl Written {
-    /// The copy has come so far.
-    fn is_seen(&self, entry: &Entry, key: &str) -> bool {
-        let snapshot = entry.informer().store().snapshot();
-        let is_past = |version: &Version| snapshot.resource_version().is_some_and(|seen| seen >= version);
-        let there = snapshot.get_key(key);
-        let has = |version: &Version| {
-            let seen = there.as_ref().and_then(|object| object.resource_version().parse::<Version>().ok());
-            seen.is_some_and(|seen| seen >= *version) || is_past(version)
-        };
-        match self {
-            Written::Version(version) => has(version),
-            Written::Left(version) => there.is_none() || has(version),
-            Written::Gone { uid, deleted_at, written_at } => {
-                let is_gone = there.as_ref().is_none_or(|object| !uid.is_empty() && object.uid() != uid);
-                // What was never heard of is gone only if it has been heard of what came before.
-                deleted_at.as_ref().is_some_and(is_past)
-                    || (is_gone && written_at.as_ref().is_none_or(is_past))
-            }
-        }
-    }
-
-    /// The same, after another write to the same object.
-    fn after(self, before: Option<Self>) -> Self {
-        let before = before.and_then(|before| match before {
-            Written::Version(version) => Some(version),
-            Written::Left(_) | Written::Gone { .. } => None,
-        });
-        match (self, before) {
-            (Written::Version(version), Some(before)) => Written::Version(version.max(before)),
-            (Written::Gone { uid, deleted_at, .. }, written_at) => {
-                Written::Gone { uid, deleted_at, written_at }
-            }
-            (written, _) => written,
-        }
-    }
-
-    fn in_words(&self, key: &str) -> String {
-        match self {
-            Written::Version(version) | Written::Left(version) => version.to_string(),
-            Written::Gone { .. } => format!("that deleted {key}"),
-        }
+        let said = client.request_text(request).await.map_err(|error| self.failed(&error))?;
+        let object = serde_json::from_str(&said);
+        let object = object.map_err(|error| self.failed(&kube_client::Error::SerdeError(error)))?;
+        Ok((object, said))
     }
 }
 

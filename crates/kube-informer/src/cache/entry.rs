@@ -14,13 +14,13 @@ use super::CacheError;
 use super::options::CacheOptions;
 use super::part::Part;
 use super::server::Patience;
-use crate::factory::{cause, impossible, in_words, is_hopeless};
+use crate::factory::{cause_in, impossible, in_words, is_scope_hopeless};
 use crate::fanout::Zone;
 use crate::informer::{InformerBuilder, InformerStatus, Phase, ScopeStatus, SharedInformer};
 use crate::object::Raw;
 use crate::random::Random;
 use crate::source::{KubeSource, ListWatch, SourceError, keep_bytes, resource_name};
-use crate::store::IndexFunction;
+use crate::store::{IndexFunction, Version};
 
 /// What a kind is.
 #[derive(Clone, Debug)]
@@ -203,6 +203,15 @@ impl Entry {
         !self.is_namespaced() || self.parts.load().iter().any(|part| part.covers(namespace))
     }
 
+    /// The version up to which a namespace is current, or everything, if it is not followed; none if that is not known.
+    pub(super) fn reached(&self, namespace: &str) -> Option<Version> {
+        let known = self.informer.look(|status| {
+            let scope = status.scopes.iter().find(|scope| is_in(scope, namespace))?;
+            Some(scope.resource_version.parse().ok())
+        });
+        known.unwrap_or_else(|| self.informer.store().resource_version())
+    }
+
     /// Adds an index; one that is there already is as good.
     pub(super) fn add_index(&self, name: &str, function: IndexFunction<Raw>) {
         // The cache has seen to it that a name is used once.
@@ -255,18 +264,21 @@ impl Entry {
         if refused { Vec::new() } else { options.parts(&self.about.resource, namespaced) }
     }
 
-    /// Waits until everything that is wanted has arrived; an error if it cannot, or not in time.
-    pub(super) async fn synced(&self, patience: Patience) -> Result<(), CacheError> {
+    /// Waits until everything that is wanted of a namespace has arrived, or of all, if none is named; an error if it
+    /// cannot, or not in time.
+    pub(super) async fn synced(&self, namespace: Option<&str>, patience: Patience) -> Result<(), CacheError> {
         *self.used.lock() = Instant::now();
         // Most find everything there.
-        if let Some(answer) = self.informer.look(|status| self.answer(status, &self.extent.borrow())) {
+        if let Some(answer) =
+            self.informer.look(|status| self.answer(namespace, status, &self.extent.borrow()))
+        {
             return answer;
         }
         let (mut status, mut extent) = (self.informer.watch_status(), self.extent.subscribe());
         let resource = || self.about.name();
         let settled = async {
             loop {
-                let answer = self.answer(&status.borrow_and_update(), &extent.borrow_and_update());
+                let answer = self.answer(namespace, &status.borrow_and_update(), &extent.borrow_and_update());
                 if let Some(answer) = answer {
                     return answer;
                 }
@@ -278,8 +290,10 @@ impl Entry {
             }
         };
         tokio::time::timeout(patience.left(), settled).await.unwrap_or_else(|_| {
-            let trouble = self.extent.borrow().trouble.clone();
-            let cause = cause(&self.informer.watch_status().borrow());
+            let extent = self.extent.borrow().clone();
+            let cause =
+                self.informer.look(|status| cause_in(&within(status, meant(namespace, status, &extent))));
+            let trouble = extent.trouble;
             match (cause, trouble) {
                 (None, Some(trouble)) => Err(trouble),
                 (cause, _) => Err(CacheError::TimedOut { resource: resource(), after: patience.time, cause }),
@@ -287,23 +301,44 @@ impl Entry {
         })
     }
 
-    /// What somebody who waits for the kind is told; none if it is too early to say.
-    fn answer(&self, status: &InformerStatus, extent: &Extent) -> Option<Result<(), CacheError>> {
+    /// What somebody who waits for a namespace of the kind, or for all of it, is told; none if it is too early to say.
+    fn answer(
+        &self,
+        namespace: Option<&str>,
+        status: &InformerStatus,
+        extent: &Extent,
+    ) -> Option<Result<(), CacheError>> {
         let resource = || self.about.name();
         if extent.refused {
             return Some(Err(CacheError::ClusterScoped { resource: resource() }));
         }
-        if is_current(status) && extent.certain {
+        let namespace = meant(namespace, status, extent);
+        let stopped = status.phase == Phase::Stopped;
+        if !stopped && extent.certain && self.is_current(status, namespace) {
             return Some(Ok(()));
         }
-        is_hopeless(status).then(|| {
+        (stopped || within(status, namespace).any(is_scope_hopeless)).then(|| {
             // What was wrong before it was removed is of no interest any more.
-            let is_it = |cause: &SourceError| status.phase != Phase::Stopped || cause.is_panic();
-            Err(match cause(status).filter(is_it) {
+            let is_it = |cause: &SourceError| !stopped || cause.is_panic();
+            Err(match cause_in(&within(status, namespace)).filter(is_it) {
                 Some(cause) => CacheError::CannotSync { resource: resource(), cause },
                 None => CacheError::Removed { resource: resource() },
             })
         })
+    }
+
+    /// Everything that is wanted of a namespace, or of all, is there. Of a namespace that is not followed, that is
+    /// nothing.
+    fn is_current(&self, status: &InformerStatus, namespace: Option<&str>) -> bool {
+        let is_there = |scope: &ScopeStatus| scope.synced && !is_scope_gone(scope);
+        let all_there = within(status, namespace).all(is_there);
+        match namespace {
+            None => all_there && status.synced,
+            Some(namespace) => {
+                let wanted = || self.parts.load().iter().any(|part| part.covers(namespace));
+                all_there && (within(status, Some(namespace)).next().is_some() || !wanted())
+            }
+        }
     }
 
     /// Nobody has read it for so long, and nobody listens.
@@ -312,12 +347,24 @@ impl Entry {
     }
 }
 
-/// Everything that is wanted is there.
-fn is_current(status: &InformerStatus) -> bool {
-    status.phase != Phase::Stopped
-        && !is_gone(status)
-        && status.synced
-        && status.scopes.iter().all(|scope| scope.synced)
+/// A scope has the objects of a namespace.
+fn is_in(scope: &ScopeStatus, namespace: &str) -> bool {
+    scope.namespace.as_deref().map_or(!scope.except.contains(namespace), |only| only == namespace)
+}
+
+/// The namespace that somebody means who names one; none if it means nothing, or if all have to be waited for to know
+/// that.
+fn meant<'a>(namespace: Option<&'a str>, status: &InformerStatus, extent: &Extent) -> Option<&'a str> {
+    let is_followed = |namespace: &&str| within(status, Some(*namespace)).next().is_some();
+    namespace.filter(|namespace| extent.namespaced && (extent.certain || is_followed(namespace)))
+}
+
+/// The scopes that have the objects of a namespace, or all.
+fn within<'a>(
+    status: &'a InformerStatus,
+    namespace: Option<&'a str>,
+) -> impl Iterator<Item = &'a ScopeStatus> + Clone {
+    status.scopes.iter().filter(move |scope| namespace.is_none_or(|namespace| is_in(scope, namespace)))
 }
 
 /// The server does not know the kind, or not any more.

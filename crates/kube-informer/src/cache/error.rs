@@ -72,16 +72,16 @@ pub enum CacheError {
     },
     /// What the caller wrote did not arrive in time.
     #[error(
-        "what was written to {resource} at version {wanted} did not arrive in {}; the copy is at {}",
+        "what was written to {resource} {wanted} did not arrive in {}; the copy is at {}",
         in_words(.after),
         .seen.as_deref().unwrap_or("none")
     )]
     WriteNotSeen {
         /// `pods`, `deployments.apps`.
         resource: String,
-        /// The version of the write.
+        /// Which write it was: `at version 12`, `by deleting shop/a`.
         wanted: String,
-        /// The version of the copy.
+        /// The version of the copy of its namespace, if namespaces are followed by themselves, or of all of it.
         seen: Option<String>,
         /// How long it was waited for.
         after: Duration,

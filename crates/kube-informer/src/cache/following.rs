@@ -163,7 +163,7 @@ impl Watch {
             let to_do = |status: &InformerStatus| {
                 has_ended(status)
                     || is_gone(status)
-                    || (!is_certain() && (is_missing(status) || status.synced))
+                    || (!is_certain() && (is_missing(status) || is_there(status)))
             };
             let there = match status.wait_for(to_do).await {
                 Ok(status) if !has_ended(&status) => !is_missing(&status),
@@ -212,6 +212,11 @@ impl Watch {
 
 fn has_ended(status: &InformerStatus) -> bool {
     status.phase == InformerPhase::Stopped
+}
+
+/// The server has such a kind: some of it, though perhaps not all, has been listed.
+fn is_there(status: &InformerStatus) -> bool {
+    status.synced || status.scopes.iter().any(|scope| scope.synced)
 }
 
 /// The server has said that there is no such kind, and nothing else since.

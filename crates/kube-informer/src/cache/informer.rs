@@ -26,10 +26,6 @@ impl<K: Send + Sync + 'static> CacheInformer<K> {
         Self { entry, lens }
     }
 
-    pub(super) fn entry(&self) -> &Entry {
-        &self.entry
-    }
-
     /// Adds a handler; see [`SharedInformer::add_event_handler`](crate::SharedInformer::add_event_handler). An object
     /// that comes not to fit the type is deleted for it, and one that comes to fit is added.
     pub fn add_event_handler(&self, handler: impl Handle<K>) -> Result<CacheRegistration, CacheError> {

@@ -30,9 +30,10 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> Kind<K> {
         self.about.name()
     }
 
-    /// The object of a name. Kinds without namespaces ignore the namespace.
+    /// The object of a name. Kinds without namespaces ignore the namespace. If namespaces are followed by themselves, it
+    /// waits for its own alone.
     pub async fn get(&self, namespace: &str, name: &str) -> Result<Object<K>, CacheError> {
-        let Some(entry) = self.readable().await? else {
+        let Some(entry) = self.readable(Some(namespace)).await? else {
             let (client, namespaced) = self.live(namespace).await?;
             let namespace = if namespaced { namespace } else { "" };
             return live::get(&client, &self.about, &self.lens, namespace, name).await;
@@ -40,10 +41,11 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> Kind<K> {
         self.look_up(&entry, namespace, name)
     }
 
-    /// The objects that a query asks for, of one moment, in no order. Objects that do not fit the type are not among
+    /// The objects that a query asks for, of one moment, in no order. It waits for the namespace that is named, or for
+    /// all. Objects that do not fit the type are not among
     /// them: see [`CacheInformer::unfit`].
     pub async fn list(&self, query: &Query) -> Result<Vec<Object<K>>, CacheError> {
-        let Some(entry) = self.readable().await? else {
+        let Some(entry) = self.readable(query.namespace.as_deref()).await? else {
             let namespace = query.namespace.as_deref().unwrap_or("");
             let (client, namespaced) = self.live(namespace).await?;
             let namespace = query.namespace.as_deref().filter(|_| namespaced);
@@ -57,7 +59,7 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> Kind<K> {
         let patience = self.cache.patience();
         let entry = self.cache.entry(&self.about, self.whole, patience).await?;
         if self.cache.is_running() {
-            entry.synced(patience).await?;
+            entry.synced(None, patience).await?;
         }
         Ok(CacheInformer::new(entry, Arc::clone(&self.lens)))
     }
@@ -90,8 +92,8 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> Kind<K> {
         self.cache.remove(&self.about.resource).await
     }
 
-    /// What can be read; none if the server is to be asked.
-    async fn readable(&self) -> Result<Option<Arc<Entry>>, CacheError> {
+    /// What can be read of a namespace, or of all; none if the server is to be asked.
+    async fn readable(&self, namespace: Option<&str>) -> Result<Option<Arc<Entry>>, CacheError> {
         self.cache.check_running()?;
         self.about.check()?;
         if !self.cache.has(&self.about.resource) {
@@ -101,10 +103,15 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> Kind<K> {
                 Missing::Live => return Ok(None),
             }
         }
+        Ok(Some(self.entry(namespace).await?))
+    }
+
+    /// What is followed, when everything of a namespace has arrived, or of all.
+    pub(super) async fn entry(&self, namespace: Option<&str>) -> Result<Arc<Entry>, CacheError> {
         let patience = self.cache.patience();
         let entry = self.cache.entry(&self.about, self.whole, patience).await?;
-        entry.synced(patience).await?;
-        Ok(Some(entry))
+        entry.synced(namespace, patience).await?;
+        Ok(entry)
     }
 
     /// What is needed to ask the server: whether a namespace means anything, beside the client.

@@ -34,8 +34,13 @@
 //!   type is a view of them. While a kind is only read as metadata, only metadata is asked for.
 //! - **What is kept can be said** by kind and by namespace with [`CacheOptions`], and [changed](Cache::change) while it
 //!   runs: listeners hear what that adds and takes away.
-//! - **A kind whose definition is deleted** has no objects any more, and comes back with its listeners and indexes when
-//!   the definition does.
+//! - **Namespaces that are followed by themselves** are read by themselves: one that the server refuses is an error for
+//!   those who read it, or all of them together, and for nobody else.
+//! - **A kind whose definition is deleted** has no objects any more, when the server has said twice that it does not know
+//!   it: listeners hear that they are deleted, and reads are an error with the cause. Its informer is not removed. It goes
+//!   on to ask, after pauses that grow up to [a limit](crate::reflector::Config), and keeps its listeners and indexes;
+//!   who comes meanwhile is taken in too. When the definition is back, with or without namespaces, they hear of the
+//!   objects that are there then. Who wants it to end calls [`Kind::remove`].
 
 mod client;
 mod entry;
@@ -48,6 +53,7 @@ mod options;
 mod part;
 mod query;
 mod server;
+mod written;
 
 pub use client::{CacheClient, ClientKind, WRITE_TIMEOUT};
 pub use error::CacheError;
@@ -68,6 +74,7 @@ use kube_client::Client;
 use kube_core::{ApiResource, DynamicObject, GroupVersionResource, Resource};
 use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -228,7 +235,8 @@ impl Cache {
     pub async fn synced(&self) -> Result<(), CacheError> {
         self.check_running()?;
         let patience = self.patience();
-        let waits = self.entries().into_iter().map(|(_, entry)| async move { entry.synced(patience).await });
+        let waits =
+            self.entries().into_iter().map(|(_, entry)| async move { entry.synced(None, patience).await });
         futures::future::try_join_all(waits).await.map(drop)
     }
 
@@ -292,12 +300,15 @@ impl Cache {
         state.entries.contains_key(resource) || state.idle.contains(resource)
     }
 
-    /// Whether the options leave an object in, as far as that can be seen.
-    fn keeps(&self, about: &About, meta: &ObjectMeta) -> bool {
+    /// Whether the options leave an object in, as far as that can be seen in what the server said.
+    fn keeps(&self, about: &About, meta: &ObjectMeta, said: &str) -> bool {
         let followed = self.followed(&about.resource).map(|entry| entry.is_namespaced());
         let namespaced = followed.or(about.namespaced) != Some(false);
         let parts = self.shared.options.lock().parts(&about.resource, namespaced);
-        parts.iter().any(|part| part.keeps(meta))
+        // Few select by fields, and only they need more than the metadata.
+        let by_fields = parts.iter().any(|part| !part.fields.is_empty());
+        let object = if by_fields { serde_json::from_str(said).ok() } else { Some(Value::Null) };
+        object.is_none_or(|object| parts.iter().any(|part| part.keeps(meta, &object)))
     }
 
     fn followed(&self, resource: &GroupVersionResource) -> Option<Arc<Entry>> {

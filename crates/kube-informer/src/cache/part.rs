@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde_json::Value;
 
 use super::options::ObjectOptions;
 use crate::object::{Labels, Matcher};
-use crate::selector::parse_labels;
+use crate::selector::{may_match_fields, parse_labels};
 use crate::source::{AnyTransform, Scope};
 
 /// What is asked for with one watch.
@@ -74,24 +75,12 @@ impl Part {
                 == (&other.namespace, &other.except, &other.labels, &other.fields)
     }
 
-    /// Whether an object is among what is asked for; if that cannot be seen, it is.
-    pub(super) fn keeps(&self, meta: &ObjectMeta) -> bool {
-        let text = |part: &Option<String>| part.clone().unwrap_or_default();
-        if !self.covers(&text(&meta.namespace)) {
-            return false;
-        }
-        let terms = [("metadata.name", text(&meta.name)), ("metadata.namespace", text(&meta.namespace))];
-        let fits = |term: &str| {
-            let Some((field, wanted)) = term.split_once('=').filter(|(field, _)| !field.ends_with('!'))
-            else {
-                return true;
-            };
-            let known = terms.iter().find(|(name, _)| *name == field.trim());
-            known.is_none_or(|(_, value)| value == wanted.trim_start_matches('=').trim())
-        };
+    /// Whether an object, as the server has it, is among what is asked for; if that cannot be seen, it is.
+    pub(super) fn keeps(&self, meta: &ObjectMeta, object: &Value) -> bool {
         let selector = parse_labels(&self.labels).unwrap_or_default();
-        Matcher::new(&selector).matches(Labels::map(meta.labels.as_ref()))
-            && self.fields.split(',').all(|term| fits(term.trim()))
+        self.covers(meta.namespace.as_deref().unwrap_or_default())
+            && Matcher::new(&selector).matches(Labels::map(meta.labels.as_ref()))
+            && may_match_fields(&self.fields, object)
     }
 
     pub(super) fn covers(&self, namespace: &str) -> bool {

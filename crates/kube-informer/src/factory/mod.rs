@@ -27,7 +27,7 @@ pub use either::ObjectOrMetadataInformerFactory;
 pub use error::{FactoryError, NotSynced, Synced};
 pub(crate) use known::{impossible, in_words};
 pub use metadata::{Metadata, MetadataSharedInformerFactory};
-pub(crate) use shared::{cause, is_hopeless};
+pub(crate) use shared::{cause_in, is_scope_hopeless};
 pub use typed::{SharedInformerFactory, Typed, TypedQuestion};
 
 use std::fmt;

@@ -65,14 +65,23 @@ fn is_lasting(trouble: &Trouble) -> bool {
 }
 
 /// Nothing that time alone would change.
-pub(crate) fn is_hopeless(status: &InformerStatus) -> bool {
-    let lasting = |scope: &ScopeStatus| scope.trouble.as_ref().is_some_and(is_lasting);
-    status.phase == Phase::Stopped || status.scopes.iter().any(lasting)
+fn is_hopeless(status: &InformerStatus) -> bool {
+    status.phase == Phase::Stopped || status.scopes.iter().any(is_scope_hopeless)
+}
+
+/// Trouble with one scope that time alone does not change.
+pub(crate) fn is_scope_hopeless(scope: &ScopeStatus) -> bool {
+    scope.trouble.as_ref().is_some_and(is_lasting)
 }
 
 /// What is wrong: what lasts, if something does.
-pub(crate) fn cause(status: &InformerStatus) -> Option<SourceError> {
-    let troubles = || status.scopes.iter().filter_map(|scope| scope.trouble.as_ref());
+fn cause(status: &InformerStatus) -> Option<SourceError> {
+    cause_in(&status.scopes.iter())
+}
+
+/// What is wrong with some scopes.
+pub(crate) fn cause_in<'a>(scopes: &(impl Iterator<Item = &'a ScopeStatus> + Clone)) -> Option<SourceError> {
+    let troubles = || scopes.clone().filter_map(|scope| scope.trouble.as_ref());
     let worst = troubles().find(|trouble| is_lasting(trouble)).or_else(|| troubles().next());
     worst.map(|trouble| trouble.error.clone())
 }

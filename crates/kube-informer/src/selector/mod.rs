@@ -5,7 +5,7 @@
 mod fields;
 mod labels;
 
-pub(crate) use fields::check as check_fields;
+pub(crate) use fields::{check as check_fields, may_match as may_match_fields};
 pub(crate) use labels::check as check_labels;
 pub use labels::parse as parse_labels;
 

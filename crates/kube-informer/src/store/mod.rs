@@ -267,11 +267,8 @@ impl<K: Resource> Store<K> {
         }
         let seen = next.resource_version().cloned();
         self.shared.current.store(Arc::new(next));
-        self.shared.version.send_if_modified(|last| {
-            let changed = *last != seen;
-            *last = seen;
-            changed
-        });
+        // Also if the version stands still: that of several namespaces is the oldest of theirs.
+        self.shared.version.send_replace(seen);
     }
 }
 

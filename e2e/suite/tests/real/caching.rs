@@ -20,6 +20,7 @@ use crate::{PATIENCE, config_map, namespace, quick};
 on_both_servers! {
     every_type_sees_the_same_object_through_one_watch,
     what_was_written_is_read_though_it_may_not_have_arrived,
+    what_was_written_in_one_of_several_namespaces_is_read,
 }
 
 /// Waits until what a cache has of a kind in a namespace equals a fresh list, and those who listen have heard of all of it,
@@ -138,5 +139,29 @@ async fn what_was_written_is_read_though_it_may_not_have_arrived(which: Which) {
     }
     agrees(&cache, &api, "own-writes", &[heard]).await;
     assert_eq!(cache.list::<ConfigMap>(&Query::new()).await.unwrap().len(), 10);
+    cache.shutdown().await;
+}
+
+async fn what_was_written_in_one_of_several_namespaces_is_read(which: Which) {
+    let server = which.shared().await;
+    let client = server.client().await;
+    for name in ["own-one", "own-two"] {
+        namespace(&client, name).await;
+    }
+    let options = CacheOptions::new().namespaces(["own-one", "own-two"]).config(quick());
+    let cache = Cache::with(client, options).unwrap();
+    cache.start().unwrap();
+    let configs = cache.client().field_manager("e2e").kind::<ConfigMap>();
+    configs.list(&Query::new()).await.unwrap();
+    for round in 0..5 {
+        let name = format!("c{round}");
+        let mut object = config_map(&name, "1", &[]);
+        object.metadata.namespace = Some("own-one".to_owned());
+        configs.create(&object).await.unwrap();
+        configs.get("own-one", &name).await.unwrap();
+        configs.delete("own-one", &name, &DeleteParams::default()).await.unwrap();
+        let gone = configs.get("own-one", &name).await.unwrap_err();
+        assert!(gone.is_not_found(), "{gone}");
+    }
     cache.shutdown().await;
 }

@@ -101,6 +101,21 @@ async fn a_write_that_does_not_arrive_is_an_error_after_a_while() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_deletion_that_does_not_arrive_is_named() {
+    let server = server().await;
+    three(&server);
+    let cache = cache(&server, CacheOptions::new());
+    let configs = cache.client().patience(Duration::from_secs(3)).kind::<ConfigMap>();
+    configs.get("shop", "a").await.unwrap();
+    server.inject(Fault::no_reply().on(Verb::Watch));
+    server.stop_watches();
+    configs.delete("shop", "b", &DeleteParams::default()).await.unwrap();
+    let error = configs.get("shop", "b").await.unwrap_err().to_string();
+    let wanted = "what was written to configmaps by deleting shop/b did not arrive in 3 s; the copy is at ";
+    assert!(error.starts_with(wanted), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_the_cache_leaves_out_is_not_waited_for() {
     let server = server().await;
     let options = CacheOptions::new().objects(ObjectOptions::new().labels("app=db"));

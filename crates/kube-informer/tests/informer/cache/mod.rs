@@ -9,6 +9,7 @@ mod options;
 mod reading;
 mod regressions;
 mod resync;
+mod scopes;
 
 use std::collections::BTreeSet;
 

@@ -179,6 +179,7 @@ async fn a_namespace_that_is_not_kept_is_an_error_and_not_an_absence() {
         CacheError::NamespaceNotCached { resource: "configmaps".to_owned(), namespace: "bank".to_owned() };
     assert_eq!(error, wanted);
     assert_eq!(cache.list::<ConfigMap>(&Query::new().namespace("bank")).await.unwrap_err(), wanted);
+    cache.synced().await.unwrap();
     assert_eq!(watches(&server, "configmaps"), 1);
 }
 

@@ -1,0 +1,68 @@
+//! What was written to one object, and whether the copy has come so far.
+
+use super::entry::Entry;
+use crate::store::Version;
+
+/// What has to be seen of one object.
+#[derive(Clone, Debug)]
+pub(super) enum Written {
+    /// At least this version.
+    Version(Version),
+    /// At least this version, or nothing: it is not among what the cache keeps any more.
+    Left(Version),
+    /// Not the object of this uid. It may be that of its deletion, or that of a write before it.
+    Gone { uid: String, deleted_at: Option<Version>, written_at: Option<Version> },
+}
+
+impl Written {
+    /// The copy has come so far.
+    pub(super) fn is_seen(&self, entry: &Entry, key: &str) -> bool {
+        // In this order: the status is told of what is in the copy already.
+        let reached = entry.reached(namespace_in(key));
+        let snapshot = entry.informer().store().snapshot();
+        let is_past = |version: &Version| reached.as_ref().is_some_and(|seen| seen >= version);
+        let there = snapshot.get_key(key);
+        let has = |version: &Version| {
+            let seen = there.as_ref().and_then(|object| object.resource_version().parse::<Version>().ok());
+            seen.is_some_and(|seen| seen >= *version) || is_past(version)
+        };
+        match self {
+            Written::Version(version) => has(version),
+            Written::Left(version) => there.is_none() || has(version),
+            Written::Gone { uid, deleted_at, written_at } => {
+                let is_gone = there.as_ref().is_none_or(|object| !uid.is_empty() && object.uid() != uid);
+                // What was never heard of is gone only if it has been heard of what came before.
+                deleted_at.as_ref().is_some_and(is_past)
+                    || (is_gone && written_at.as_ref().is_none_or(is_past))
+            }
+        }
+    }
+
+    /// The same, after another write to the same object.
+    pub(super) fn after(self, before: Option<Self>) -> Self {
+        let before = before.and_then(|before| match before {
+            Written::Version(version) => Some(version),
+            Written::Left(_) | Written::Gone { .. } => None,
+        });
+        match (self, before) {
+            (Written::Version(version), Some(before)) => Written::Version(version.max(before)),
+            (Written::Gone { uid, deleted_at, .. }, written_at) => {
+                Written::Gone { uid, deleted_at, written_at }
+            }
+            (written, _) => written,
+        }
+    }
+
+    /// Which write it was.
+    pub(super) fn in_words(&self, key: &str) -> String {
+        match self {
+            Written::Version(version) | Written::Left(version) => format!("at version {version}"),
+            Written::Gone { .. } => format!("by deleting {key}"),
+        }
+    }
+}
+
+/// The namespace of what has a key; empty if it has none.
+pub(super) fn namespace_in(key: &str) -> &str {
+    key.split_once('/').map_or("", |(namespace, _)| namespace)
+}
