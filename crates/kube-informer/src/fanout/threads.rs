@@ -135,9 +135,9 @@ impl Threads {
     }
 
     /// Looks for threads that are held, and puts others in their place; false if nobody waits.
-    pub(super) fn relieve(self: &Arc<Self>) -> bool {
+    pub(super) fn relieve(self: &Arc<Self>, now: Instant) -> bool {
         let mut rota = self.rota.lock();
-        rota.give_up(now());
+        rota.give_up(now);
         let mut recruits = Vec::new();
         while recruits.len() < rota.ready.len()
             && let Some(recruit) = rota.enlist(self.side_by_side)
@@ -211,7 +211,7 @@ impl Rota {
 }
 
 #[expect(clippy::disallowed_methods, reason = "a thread is held for as long as the clock on the wall says")]
-fn now() -> Instant {
+pub(super) fn now() -> Instant {
     Instant::now()
 }
 
@@ -414,5 +414,29 @@ mod tests {
             }
             assert_eq!((rota.ready.len(), rota.busy.len(), rota.free), (0, 0, 0), "seed {seed}");
         }
+    }
+
+    #[test]
+    fn where_the_runtime_has_no_thread_to_give_handlers_get_their_own() {
+        let mut builder = runtime::Builder::new_multi_thread();
+        let runtime = builder.worker_threads(1).max_blocking_threads(1).build().unwrap();
+        let (hold, until) = std::sync::mpsc::channel::<()>();
+        let (began, begins) = std::sync::mpsc::channel();
+        runtime.spawn_blocking(move || {
+            began.send(()).unwrap();
+            let _ = until.recv();
+        });
+        begins.recv().unwrap();
+        let threads = {
+            let _entered = runtime.enter();
+            Threads::here()
+        };
+        let (called, calls) = std::sync::mpsc::channel();
+        let ends = runtime.spawn(threads.run(Box::pin(async move { called.send(()).unwrap() })));
+        // As if it had waited for so long.
+        threads.relieve(now() + 2 * BEGINS);
+        calls.recv_timeout(Duration::from_secs(60)).expect("it is called");
+        drop(hold);
+        runtime.block_on(ends).unwrap();
     }
 }

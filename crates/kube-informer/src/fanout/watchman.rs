@@ -4,7 +4,7 @@ use std::sync::{Arc, Weak};
 
 use parking_lot::{Condvar, Mutex};
 
-use super::threads::{SLOW, Threads};
+use super::threads::{SLOW, Threads, now};
 
 /// Who is looked at.
 static ROUNDS: Mutex<Rounds> = Mutex::new(Rounds { watched: Vec::new(), has_begun: false });
@@ -42,7 +42,7 @@ fn go_round() {
         drop(rounds);
         wait();
         let mut watched = std::mem::take(&mut ROUNDS.lock().watched);
-        watched.retain(|threads| threads.upgrade().is_some_and(|threads| threads.relieve()));
+        watched.retain(|threads| threads.upgrade().is_some_and(|threads| threads.relieve(now())));
         ROUNDS.lock().watched.append(&mut watched);
     }
 }

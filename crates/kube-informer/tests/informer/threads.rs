@@ -141,17 +141,6 @@ async fn three_hundred_handlers_that_block_delay_nobody() {
     so_many_that_block_delay_nobody(300).await;
 }
 
-#[test]
-fn handlers_that_block_delay_nobody_where_the_runtime_has_few_threads_for_that() {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .max_blocking_threads(4)
-        .enable_all()
-        .build()
-        .unwrap();
-    runtime.block_on(so_many_that_block_delay_nobody(4));
-}
-
 /// Handlers end with what calls them, also where nobody has closed it.
 #[tokio::test(start_paused = true)]
 async fn a_fanout_that_nobody_holds_ends_its_handlers() {
@@ -273,24 +262,6 @@ fn without_threads() -> (tokio::runtime::Runtime, std::sync::mpsc::Sender<()>) {
     });
     begins.recv().unwrap();
     (runtime, hold)
-}
-
-/// One handler alone, so that nobody waits behind it.
-#[test]
-fn a_handler_is_called_where_others_hold_all_threads_for_what_blocks() {
-    let (runtime, hold) = without_threads();
-    let outcome = runtime.block_on(async {
-        let server = server().await;
-        let informer = informer(&server);
-        let (heard, mut hears) = tokio::sync::mpsc::unbounded_channel();
-        informer.add_event_handler(move |_: Event<ConfigMap>| heard.send(()).unwrap()).unwrap();
-        informer.start();
-        assert!(informer.synced().await);
-        write(&server, "a", 1);
-        tokio::time::timeout(Duration::from_secs(10), hears.recv()).await
-    });
-    drop(hold);
-    assert!(outcome.is_ok(), "it is never called");
 }
 
 /// Its runtime goes before it has been called for the first time.
