@@ -6,7 +6,7 @@ use super::{Deleted, Event};
 use crate::object::Object;
 
 /// Is called with every event, one after the other. It may take its time, and may block: it is called on a thread that
-/// nothing else needs, and a call that lasts longer than 5 milliseconds does not keep others from being called.
+/// nothing else needs, and calls that last longer than 5 milliseconds make place for others.
 ///
 /// [`EventHandler`] makes one of closures; a closure that takes an [`Event`] is one itself.
 pub trait Handle<K>: Send + 'static {

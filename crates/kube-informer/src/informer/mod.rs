@@ -54,8 +54,9 @@ const NO_RUNTIME: &str = "the informer was started outside of a tokio runtime, a
 ///    One that is so slow that its queue reaches the high-water mark hears of the latest state of each object
 ///    (`a_slow_listener_is_told_as_old_what_it_saw_last`).
 /// 4. A slow, panicking or removed handler delays nobody (`a_handler_that_blocks_or_panics_delays_nobody`), and it may
-///    block for as long as it likes (`handlers_that_block_delay_nobody_on_a_runtime_with_one_thread`): others are called
-///    after 5 milliseconds at the latest, or a second where the runtime has no thread to give, unless 4,096 calls last.
+///    block for as long as it likes (`handlers_that_block_delay_nobody_on_a_runtime_with_one_thread`): as many
+///    calls as there are cores may hold up others, for 10 milliseconds at most before others take their place; for a
+///    second where the runtime has no thread to give; and for as long as they last where 4,096 do.
 /// 5. An object that cannot be decoded is named in the status, keeps its last good state, and returns when it can be
 ///    decoded again (`an_undecodable_object_is_quarantined_and_comes_back`).
 /// 6. What goes wrong is in the status while it lasts (`trouble_is_in_the_status_while_it_lasts`).
