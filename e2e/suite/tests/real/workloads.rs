@@ -48,17 +48,8 @@ fn plain(kind: &str, object: &Value, hashes: &BTreeSet<String>) -> Value {
         None => metadata["name"].clone(),
     };
     shown["finalizers"] = metadata["finalizers"].clone();
-    let spec = &object["spec"];
-    match kind {
-        "Pod" => shown["image"] = spec["containers"][0]["image"].clone(),
-        "ReplicaSet" => {
-            for field in ["replicas", "selector", "template", "minReadySeconds"] {
-                shown[field] = spec[field].clone();
-            }
-        }
-        "Deployment" => shown["replicas"] = spec["replicas"].clone(),
-        _ => {}
-    }
+    // All of it: here nothing in it is chance, for nobody puts pods on nodes or gives them tokens.
+    shown["spec"] = object["spec"].clone();
     if matches!(kind, "ReplicaSet" | "Deployment") {
         let mut status = object["status"].as_object().cloned().unwrap_or_default();
         // How often it was written on the way is nobody's concern; that all of it was seen is.
@@ -80,11 +71,44 @@ fn plain(kind: &str, object: &Value, hashes: &BTreeSet<String>) -> Value {
     serde_json::from_str(&written).unwrap()
 }
 
+/// One with something of everything: what is lost on the way to a pod is seen.
 fn template(app: &str, image: &str) -> Value {
     json!({
-        "metadata": {"labels": {"app": app}},
-        "spec": {"containers": [{"name": "main", "image": image}], "terminationGracePeriodSeconds": 0},
+        "metadata": {"labels": {"app": app, "tier": "front"}, "annotations": {"example.com/note": "of the pod"}},
+        "spec": {
+            "initContainers": [{"name": "first", "image": "setup", "command": ["true"]}],
+            "containers": containers(image),
+            "volumes": [{"name": "data", "emptyDir": {"sizeLimit": "1Gi"}}],
+            "nodeSelector": {"disk": "fast"},
+            "tolerations": [{"key": "example.com/busy", "operator": "Exists", "effect": "NoSchedule"}],
+            "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+                {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": app}}}
+            ]}},
+            "securityContext": {"runAsUser": 1000, "fsGroup": 2000},
+            "hostname": "host",
+            "terminationGracePeriodSeconds": 0,
+        },
     })
+}
+
+fn containers(image: &str) -> Value {
+    json!([
+        {
+            "name": "main",
+            "image": image,
+            "args": ["--serve"],
+            "env": [
+                {"name": "COLOUR", "value": "green"},
+                {"name": "POD", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+            ],
+            "ports": [{"name": "http", "containerPort": 8080}],
+            "resources": {"requests": {"cpu": "100m", "memory": "64Mi"}, "limits": {"memory": "0.5Gi"}},
+            "readinessProbe": {"httpGet": {"path": "/ready", "port": "http"}, "periodSeconds": 3},
+            "volumeMounts": [{"name": "data", "mountPath": "/data"}],
+            "securityContext": {"readOnlyRootFilesystem": true},
+        },
+        {"name": "beside", "image": "helper", "imagePullPolicy": "Never"},
+    ])
 }
 
 fn deployment(name: &str, replicas: u32, strategy: &str) -> Value {
@@ -102,13 +126,13 @@ fn deployment(name: &str, replicas: u32, strategy: &str) -> Value {
 }
 
 fn image(image: &str) -> Value {
-    json!({"spec": {"template": {"spec": {"containers": [{"name": "main", "image": image}]}}}})
+    json!({"spec": {"template": {"spec": {"containers": containers(image)}}}})
 }
 
 /// So many pods of an image are there, and no others of the app.
 fn runs(state: &Value, app: &str, image: &str, count: usize) -> bool {
     let pods = state["Pod"].as_array().unwrap().iter().filter(|pod| pod["labels"]["app"] == app);
-    let images: Vec<&Value> = pods.map(|pod| &pod["image"]).collect();
+    let images: Vec<&Value> = pods.map(|pod| &pod["spec"]["containers"][0]["image"]).collect();
     images.len() == count && images.iter().all(|found| *found == image)
 }
 
