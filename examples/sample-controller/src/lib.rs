@@ -6,6 +6,7 @@
 //! - [`written`]: what was written and has not been heard of yet.
 //! - [`deployment`]: the Deployment that a Foo wants.
 //! - [`cluster`]: what stands for the rest of a cluster on the embedded server.
+//! - [`ledger`]: how often each Foo was looked at, and how often there was a reason to.
 //! - [`many`]: what ten thousand Foos cost.
 
 #![allow(clippy::disallowed_names, reason = "here a foo is a Foo")]
@@ -13,6 +14,7 @@
 pub mod cluster;
 pub mod deployment;
 pub mod foo;
+pub mod ledger;
 pub mod many;
 pub mod reconcile;
 pub mod written;

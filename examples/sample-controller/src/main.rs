@@ -198,5 +198,14 @@ async fn measure(foos: usize, workers: usize) -> Result<(), Failed> {
     config.default_retry = false;
     let taken = many::run(&server, Client::try_from(config)?, foos, workers).await?;
     println!("{taken}");
-    Ok(())
+    match taken.without_reason.first_key_value() {
+        None => Ok(()),
+        Some((foo, count)) => Err(format!(
+            "{foo} was looked at {} times, for {} reasons; so were {} in all",
+            count.reconciles,
+            count.reasons,
+            taken.without_reason.len()
+        )
+        .into()),
+    }
 }

@@ -1,5 +1,6 @@
 //! What many Foos cost: the time until each has its Deployment and its status, and how often each was looked at.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,6 +18,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::foo::{Foo, SampleController as _};
+use crate::ledger::{Count, Counted, Ledger};
 use crate::{DEFINITION, NAME, RESYNC, cluster, reconciler, settings};
 
 /// How long it may take before something must be wrong.
@@ -36,8 +38,13 @@ pub struct Taken {
     pub foos: usize,
     /// How long it took, from the start of the controller, until each Foo said that its replicas are available.
     pub time: Duration,
-    /// What was a reason to look at a Foo: it was there, its Deployment was made or changed, or it was a resync.
+    /// What was a reason to look at a Foo: it was there, its Deployment was made or changed, it was a resync, or the time
+    /// before it had failed.
     pub reasons: usize,
+    /// How many Foos were looked at once, twice, and so on.
+    pub looks: BTreeMap<usize, usize>,
+    /// The Foos that were looked at more often than there was a reason to; there should be none.
+    pub without_reason: BTreeMap<String, Count>,
     /// How the controller did.
     pub controller: ControllerStatus,
     /// What became of events.
@@ -60,14 +67,14 @@ pub async fn run(server: &TestServer, client: Client, foos: usize, workers: usiz
     }
     let memory_before = memory();
     let factory = SharedInformerFactory::builder(client.clone()).default_resync(RESYNC).build();
-    let reasons = count_reasons(&factory)?;
+    let ledger = Ledger::default();
+    ledger.listen(&factory)?;
     let right = Right::watch(&factory, foos)?;
     let (recorder, writer) = EventRecorder::new(client.clone(), NAME, "many");
-    let controller = settings(&factory)?.concurrency(workers).build(reconciler(
-        client.clone(),
-        &factory,
-        recorder.clone(),
-    )?)?;
+    let sample = reconciler(client.clone(), &factory, recorder.clone())?;
+    let controller = settings(&factory)?
+        .concurrency(workers)
+        .build(Counted { reconciler: sample, ledger: ledger.clone() })?;
     let available = cluster::availability(client, &factory.apps().v1().deployments().informer()?)?;
     let (handle, stop) = (controller.handle(), CancellationToken::new());
     let begun = Instant::now();
@@ -85,11 +92,15 @@ pub async fn run(server: &TestServer, client: Client, foos: usize, workers: usiz
     running.await??;
     beside.await??;
     writing.await?;
+    // Nothing is looked at any more; reasons that were told to the controller may still be on their way here.
+    tokio::time::timeout(PATIENCE, all_is_told(&factory)).await??;
     factory.shutdown().await;
     Ok(Taken {
         foos,
         time,
-        reasons: reasons.load(Ordering::Relaxed),
+        reasons: ledger.reasons(),
+        looks: ledger.looks(),
+        without_reason: ledger.without_reason(),
         controller: status,
         events: recorder.stats(),
         memory_before,
@@ -97,23 +108,17 @@ pub async fn run(server: &TestServer, client: Client, foos: usize, workers: usiz
     })
 }
 
-/// Counts what the controller has to look at a Foo for.
-fn count_reasons(factory: &SharedInformerFactory) -> Result<Arc<AtomicUsize>, Failed> {
-    let reasons = Arc::new(AtomicUsize::new(0));
-    let (of_foos, of_deployments) = (Arc::clone(&reasons), Arc::clone(&reasons));
-    factory.samplecontroller().v1alpha1().foos().informer()?.add_event_handler(
-        move |event: Event<Foo>| {
-            if matches!(event, Event::Added { .. } | Event::Updated { resync: true, .. }) {
-                of_foos.fetch_add(1, Ordering::Relaxed);
-            }
-        },
-    )?;
-    factory.apps().v1().deployments().informer()?.add_event_handler(move |event: Event<_>| {
-        if !matches!(event, Event::Updated { resync: true, .. }) {
-            of_deployments.fetch_add(1, Ordering::Relaxed);
-        }
-    })?;
-    Ok(reasons)
+/// Waits until every listener has heard what there is.
+async fn all_is_told(factory: &SharedInformerFactory) -> Result<(), Failed> {
+    let foos = factory.samplecontroller().v1alpha1().foos().informer()?;
+    let deployments = factory.apps().v1().deployments().informer()?;
+    while [foos.status(), deployments.status()]
+        .iter()
+        .any(|status| status.listeners.iter().any(|listener| listener.pending > 0))
+    {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    Ok(())
 }
 
 /// How many Foos say that all is as they want it.
@@ -166,9 +171,13 @@ impl fmt::Display for Taken {
         writeln!(f, "reconciles      {} ({each:.2} for each Foo)", status.reconciles)?;
         writeln!(
             f,
-            "reasons         {} (it is there, its Deployment is made or changes, a resync)",
+            "reasons         {} (it is there, its Deployment is made or changes, a resync, it has failed)",
             self.reasons
         )?;
+        let looks: Vec<String> =
+            self.looks.iter().map(|(times, foos)| format!("{foos} Foos {times} times")).collect();
+        writeln!(f, "looked at       {}", looks.join(", "))?;
+        writeln!(f, "without reason  {} Foos", self.without_reason.len())?;
         writeln!(f, "errors          {}", status.errors)?;
         writeln!(
             f,

@@ -11,6 +11,11 @@ async fn nothing_is_reconciled_or_written_without_a_reason() {
     assert_eq!(taken.reasons, 3 * FOOS, "it is there, its Deployment is made, its Deployment changes");
     let reconciles = usize::try_from(taken.controller.reconciles).unwrap();
     assert!((FOOS..=taken.reasons).contains(&reconciles), "{taken}");
+    // Not in sum alone: none makes up for another.
+    assert!(taken.without_reason.is_empty(), "{:?}", taken.without_reason);
+    assert_eq!(taken.looks.values().sum::<usize>(), FOOS);
+    assert_eq!(taken.looks.iter().map(|(times, foos)| times * foos).sum::<usize>(), reconciles);
+    assert!(taken.looks.keys().all(|times| (1..=3).contains(times)), "{taken}");
     let writes = writes(&server);
     let count = |resource: &str, verb: Verb| {
         writes.iter().filter(|write| write.resource == resource && write.verb == Some(verb)).count()
