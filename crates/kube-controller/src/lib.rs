@@ -62,6 +62,7 @@ pub mod manager;
 pub mod metrics;
 mod random;
 pub mod registry;
+mod words;
 pub mod workqueue;
 
 pub use controller::Controller;
@@ -69,5 +70,6 @@ pub use events::EventRecorder;
 pub use leader::LeaderElector;
 pub use manager::Manager;
 pub use metrics::Metrics;
+pub use words::in_words;
 pub use workqueue::WorkQueue;
 pub use {k8s_openapi, kube_client, kube_informer};

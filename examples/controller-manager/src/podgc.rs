@@ -20,7 +20,7 @@ use tokio::time::Instant;
 
 use crate::Options;
 use crate::pods::{is_finished, node, phase};
-use crate::worker::{Outcome, is_not_found};
+use crate::worker::{Outcome, is_not_found, said};
 
 /// How often everything is looked at.
 pub const PERIOD: Duration = Duration::from_secs(20);
@@ -132,7 +132,7 @@ impl Collector {
             match nodes.get_metadata_opt(node).await {
                 Ok(None) => drop(gone.insert(node.to_owned())),
                 Ok(Some(_)) => {}
-                Err(error) => self.options.report(&format!("node {node}: {error}")),
+                Err(error) => self.options.report(&format!("node {node}: {}", said(&error))),
             }
         }
         gone

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
+use kube_controller::in_words;
 use kube_controller::workqueue::WorkQueue;
 use kube_informer::panics;
 use tokio::task::JoinSet;
@@ -17,7 +18,7 @@ use crate::Options;
 #[non_exhaustive]
 pub enum SyncError {
     /// The server refused, or could not be reached.
-    #[error(transparent)]
+    #[error("{}", said(.0))]
     Api(#[from] kube_client::Error),
     /// There is a mistake in the program.
     #[error("it has panicked: {0}")]
@@ -79,6 +80,15 @@ pub async fn work<F>(
     while tasks.join_next().await.is_some() {}
 }
 
+/// What the server said, and nothing else: what Go makes of such an error, and so what the real controllers write into
+/// events and conditions.
+pub fn said(error: &kube_client::Error) -> String {
+    match error {
+        kube_client::Error::Api(status) if !status.message.is_empty() => status.message.clone(),
+        other => in_words(other),
+    }
+}
+
 /// There is no such object, or not any more.
 pub fn is_not_found(error: &kube_client::Error) -> bool {
     code(error) == 404
@@ -118,9 +128,67 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use k8s_openapi::jiff::Timestamp;
+    use kube_controller::leader::LeaderElector;
+    use kube_controller::manager::{Manager, ManagerError, Task};
+    use kube_core::Status;
+    use kube_testserver::TestServer;
     use parking_lot::Mutex;
+    use tokio::time::Instant;
 
     use super::*;
+
+    #[test]
+    fn what_a_server_refused_is_told_in_its_words_alone() {
+        let refused = Status::failure("pods \"web-\" is forbidden: it is full", "Forbidden").with_code(403);
+        let error = SyncError::from(kube_client::Error::Api(refused.boxed()));
+        assert_eq!(error.to_string(), "pods \"web-\" is forbidden: it is full");
+        let silent = Status { code: 503, ..Status::default() };
+        assert_eq!(SyncError::from(kube_client::Error::Api(silent.boxed())).to_string(), "503");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn workers_do_nothing_when_a_frozen_process_wakes_up_after_the_lease() {
+        let server = TestServer::start().await.unwrap();
+        let election = LeaderElector::builder(server.in_process_client(), "default", "lock").identity("one");
+        let manager = Manager::builder().leader_election(election).build().await.unwrap();
+        let mut options = Options::new(|| Timestamp::UNIX_EPOCH);
+        options.leader = Some(manager.handle());
+        let acts = Arc::new(Mutex::new(Vec::new()));
+        let log = Arc::clone(&acts);
+        let queue = WorkQueue::new();
+        for number in 0..50 {
+            queue.add(number.to_string());
+        }
+        manager
+            .add(Task::new("works", move |stop| async move {
+                let act = move |_: String| {
+                    let log = Arc::clone(&log);
+                    async move {
+                        // Some are in the middle of their work, and others wait for their turn.
+                        for _ in 0..3 {
+                            log.lock().push(Instant::now());
+                            tokio::time::sleep(Duration::from_millis(5)).await;
+                        }
+                        Ok(Some(Duration::from_millis(20)))
+                    }
+                };
+                // As a task of its own: nobody else asks for it.
+                let working = tokio::spawn(async move { work(&queue, 8, &stop, &options, act).await });
+                Ok(working.await?)
+            }))
+            .unwrap();
+        let running = tokio::spawn(manager.run(CancellationToken::new()));
+        // Between two renewals.
+        tokio::time::sleep(Duration::from_millis(30_502)).await;
+        let frozen = Instant::now();
+        assert!(acts.lock().iter().any(|act| frozen - *act < Duration::from_millis(50)), "it works");
+        // Nothing of the process runs meanwhile, as with SIGSTOP.
+        tokio::time::advance(Duration::from_secs(60)).await;
+        let ended = tokio::time::timeout(Duration::from_secs(5), running).await.unwrap().unwrap();
+        assert!(matches!(ended, Err(ManagerError::LostLeadership(_))), "{ended:?}");
+        let late = acts.lock().iter().filter(|act| **act > frozen + Duration::from_secs(15)).count();
+        assert_eq!(late, 0, "acts when another may lead");
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_key_that_panics_is_told_of_and_tried_again_and_the_only_worker_goes_on() {

@@ -134,12 +134,13 @@ impl<E: Error + Send + Sync + 'static> From<E> for ReconcileError {
 /// The error and its causes, each once.
 impl fmt::Display for ReconcileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut said = self.cause.to_string();
+        let (mut said, mut is_all) = told(&*self.cause);
         f.write_str(&said)?;
         let mut next = self.cause.source();
         for _ in 0..MAX_CAUSES {
-            let Some(cause) = next else { break };
-            let text = cause.to_string();
+            let Some(cause) = next.filter(|_| !is_all) else { break };
+            let text;
+            (text, is_all) = told(cause);
             // Many errors tell their cause themselves.
             if !said.contains(&text) {
                 write!(f, ": {text}")?;
@@ -151,6 +152,14 @@ impl fmt::Display for ReconcileError {
     }
 }
 
+/// What an error says, and whether that is all there is to say.
+fn told(error: &(dyn Error + 'static)) -> (String, bool) {
+    match error.downcast_ref() {
+        Some(refused @ kube_client::Error::Api(_)) => (crate::in_words(refused), true),
+        _ => (error.to_string(), false),
+    }
+}
+
 impl fmt::Debug for ReconcileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ReconcileError").field("kind", &self.kind).field("cause", &self.cause).finish()
@@ -159,6 +168,8 @@ impl fmt::Debug for ReconcileError {
 
 #[cfg(test)]
 mod tests {
+    use kube_client::core::Status;
+
     use super::*;
 
     #[derive(Debug, thiserror::Error)]
@@ -173,5 +184,17 @@ mod tests {
     fn an_error_tells_its_causes_once() {
         assert_eq!(ReconcileError::from(Outer(Inner)).to_string(), "outer: inner");
         assert_eq!(ReconcileError::terminal("plain").to_string(), "plain");
+    }
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("no pod")]
+    struct NoPod(#[source] kube_client::Error);
+
+    #[test]
+    fn what_a_server_refused_is_told_in_its_words_alone() {
+        let refused =
+            || kube_client::Error::Api(Status::failure("it is full", "Forbidden").with_code(403).boxed());
+        assert_eq!(ReconcileError::from(refused()).to_string(), "it is full (Forbidden)");
+        assert_eq!(ReconcileError::from(NoPod(refused())).to_string(), "no pod: it is full (Forbidden)");
     }
 }

@@ -112,7 +112,8 @@ impl LeaderElectorBuilder {
         self
     }
 
-    /// Called when this one has led and the work has ended. Must not block.
+    /// Called at the end of every [run](LeaderElector::run), as client-go's `OnStoppedLeading`: also of one that has never
+    /// led. Other than there, the work has ended by then, and the lease is given away if it is to be. Must not block.
     pub fn on_stopped(mut self, hook: impl Fn() + Send + Sync + 'static) -> Self {
         self.hooks.on_stopped = Some(Box::new(hook));
         self

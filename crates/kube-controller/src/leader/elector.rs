@@ -83,8 +83,19 @@ impl LeaderElector {
     /// Waits until this candidate leads, starts the work as a task of its own, and renews the lease until the work has
     /// ended, `stop` is cancelled, or leadership is lost. The work has always ended when this returns.
     ///
-    /// When this is dropped, the work is aborted and the lease is left to run out.
+    /// When this is dropped, the work is aborted and the lease is left to run out; nobody is told of it then.
     pub async fn run<W>(&mut self, stop: &CancellationToken, work: impl FnOnce(Leading) -> W) -> Outcome
+    where
+        W: Future<Output = ()> + Send + 'static,
+    {
+        let outcome = self.run_once(stop, work).await;
+        if let Some(on_stopped) = &self.candidate.hooks.on_stopped {
+            on_stopped();
+        }
+        outcome
+    }
+
+    async fn run_once<W>(&mut self, stop: &CancellationToken, work: impl FnOnce(Leading) -> W) -> Outcome
     where
         W: Future<Output = ()> + Send + 'static,
     {
@@ -100,9 +111,6 @@ impl LeaderElector {
         }
         if let Some(news) = &self.news {
             news.stopped_leading();
-        }
-        if let Some(on_stopped) = &self.candidate.hooks.on_stopped {
-            on_stopped();
         }
         outcome
     }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::in_words;
+
 /// Settings that make no sense.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -63,18 +65,6 @@ pub enum ElectionError {
         /// How long it was waited for.
         after: Duration,
     },
-}
-
-/// What a server said, and why in a word; not all the fields of its answer.
-fn in_words(error: &kube_client::Error) -> String {
-    match error {
-        kube_client::Error::Api(status) if status.message.is_empty() => {
-            format!("{} {}", status.code, status.reason)
-        }
-        kube_client::Error::Api(status) if status.reason.is_empty() => status.message.clone(),
-        kube_client::Error::Api(status) => format!("{} ({})", status.message, status.reason),
-        other => other.to_string(),
-    }
 }
 
 impl ElectionError {

@@ -177,9 +177,44 @@ async fn work_that_ends_or_panics_gives_the_lease_away_and_is_told_apart() {
     let outcome = elector.run(&stop, |_| async { panic!("no more {}", "tea") }).await;
     assert_eq!(outcome, Outcome::Panicked("no more tea".to_owned()));
     assert_eq!((holder(&server).as_str(), stopped.load(Ordering::SeqCst)), ("", 3));
-    stop.cancel();
-    assert_eq!(elector.run(&stop, |_| std::future::pending()).await, Outcome::Cancelled);
-    assert_eq!(stopped.load(Ordering::SeqCst), 3, "it has not led");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_of_every_run_is_told_once_also_of_one_that_has_never_led_and_the_work_has_ended_by_then() {
+    let (server, log) = (server().await, Log::default());
+    let a = Process::start(&server, "a", &log, Manner::Careful);
+    tokio::time::sleep(S).await;
+    let told = Arc::new(parking_lot::Mutex::new(Vec::new()));
+    let (heard, working) = (Arc::clone(&told), Arc::new(AtomicU32::new(0)));
+    let at_work = Arc::clone(&working);
+    let mut elector = builder(server.in_process_client(), "b")
+        .on_stopped(move || heard.lock().push(at_work.load(Ordering::SeqCst)))
+        .build()
+        .unwrap();
+    let work = |stop: CancellationToken| {
+        let working = Arc::clone(&working);
+        move |leading: kube_controller::leader::Leading| async move {
+            working.fetch_add(1, Ordering::SeqCst);
+            stop.cancel();
+            leading.stopped().await;
+            tokio::time::sleep(S).await;
+            working.fetch_sub(1, Ordering::SeqCst);
+        }
+    };
+    let stop = CancellationToken::new();
+    let run = elector.run(&stop, work(stop.clone()));
+    let (outcome, ()) = tokio::join!(run, async {
+        tokio::time::sleep(60 * S).await;
+        assert_eq!(*told.lock(), [] as [u32; 0], "it waits for its turn");
+        stop.cancel();
+    });
+    assert_eq!((outcome, told.lock().as_slice()), (Outcome::Cancelled, &[0][..]), "it has never led");
+    assert_eq!(log.leaders(), ["a"]);
+
+    a.kill().await;
+    let stop = CancellationToken::new();
+    assert_eq!(elector.run(&stop, work(stop.clone())).await, Outcome::Cancelled);
+    assert_eq!(told.lock().as_slice(), [0, 0], "nobody works any more when it is told");
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,6 +1,7 @@
 //! The controllers of deployments, replica sets and garbage of `examples/controller-manager` beside the real ones.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use kube_client::api::PropagationPolicy;
 use kube_informer_e2e::skip;
@@ -58,6 +59,12 @@ fn plain(kind: &str, object: &Value, hashes: &BTreeSet<String>) -> Value {
         if let Some(Value::Array(conditions)) = status.get_mut("conditions") {
             for condition in conditions.iter_mut() {
                 condition.as_object_mut().unwrap().retain(|field, _| !field.starts_with("last"));
+                // A pod that was not made has had a name already.
+                let message = text(&condition["message"]);
+                if let Some((_, rest)) = message.strip_prefix("pods \"").and_then(|rest| rest.split_once('"'))
+                {
+                    condition["message"] = json!(format!("pods \"NAME\"{rest}"));
+                }
             }
             conditions.sort_by_key(|condition| text(&condition["type"]));
         }
@@ -208,6 +215,22 @@ async fn play(cluster: Cluster) -> Vec<(&'static str, Value)> {
     cluster.create(garbage).await;
     cluster.delete("ReplicaSet", "set", PropagationPolicy::Background).await;
     settle("garbage", &|state| count(state, "Pod") == 1 && count(state, "ConfigMap") == 0).await;
+
+    let limits = json!([{"type": "Container", "max": {"memory": "1Mi"}}]);
+    let range = json!({"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "small"},
+        "spec": {"limits": limits}});
+    cluster.create(range).await;
+    // The server hears of it by a watch of its own.
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    cluster.create(deployment("large", 2, "RollingUpdate")).await;
+    let refused = |state: &Value| {
+        let conditions =
+            state["Deployment"][0]["status"]["conditions"].as_array().cloned().unwrap_or_default();
+        conditions.iter().any(|condition| condition["type"] == "ReplicaFailure")
+    };
+    settle("refused", &refused).await;
+    cluster.delete("LimitRange", "small", PropagationPolicy::Background).await;
+    settle("taken back", &|state| runs(state, "large", "v1", 2) && says(state, "large", 2)).await;
     states
 }
 

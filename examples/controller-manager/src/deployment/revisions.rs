@@ -8,7 +8,7 @@ use kube_controller::events::Event;
 use super::template::{self, DESIRED, HASH_LABEL, MAX, REVISION, REVISION_HISTORY, note, noted};
 use super::{Case, replicas_of, sort_by_age};
 use crate::owners::{controller_of, reference_to};
-use crate::worker::{Outcome, SyncError, is_already_exists, is_not_found};
+use crate::worker::{Outcome, SyncError, is_already_exists, is_not_found, said};
 
 /// How many old sets are kept, if the deployment does not say.
 const DEFAULT_HISTORY: i32 = 10;
@@ -90,7 +90,7 @@ impl Case<'_> {
             Ok(made) => made,
             Err(error) if is_already_exists(&error) => self.somebody_was_faster(&set, collisions).await?,
             Err(error) => {
-                let note = format!("Failed to create new replica set {name:?}: {error}");
+                let note = format!("Failed to create new replica set {name:?}: {}", said(&error));
                 self.controller.tell(deployment, Event::warning("ReplicaSetCreateError", "Create", note));
                 return Err(error.into());
             }

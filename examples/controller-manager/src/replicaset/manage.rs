@@ -13,7 +13,7 @@ use kube_informer::Object;
 use super::Controller;
 use crate::owners::{controller_of, reference_to};
 use crate::pods::{from_template, is_active, node, worth};
-use crate::worker::{Outcome, SyncError, is_namespace_terminating, is_not_found};
+use crate::worker::{Outcome, SyncError, is_namespace_terminating, is_not_found, said};
 
 /// So many pods are made or deleted at once, at most.
 pub(super) const BURST: usize = 500;
@@ -64,7 +64,7 @@ impl Controller {
                         // Nobody will see this one come.
                         self.expectations.creation_observed(key);
                         if !is_namespace_terminating(&error) {
-                            let note = format!("Error creating: {error}");
+                            let note = format!("Error creating: {}", said(&error));
                             self.tell(set, Event::warning("FailedCreate", "Create", note));
                         }
                         failed.get_or_insert(error);
@@ -110,7 +110,7 @@ impl Controller {
                 Err(error) => {
                     self.expectations.deletion_observed(key, pod.key());
                     if !is_not_found(&error) {
-                        let note = format!("Error deleting: {error}");
+                        let note = format!("Error deleting: {}", said(&error));
                         self.tell(set, Event::warning("FailedDelete", "Delete", note));
                         failed.get_or_insert(SyncError::Api(error));
                     }
