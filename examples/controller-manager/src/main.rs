@@ -15,7 +15,9 @@ use clap::Parser;
 use controller_manager::Options;
 use k8s_openapi::jiff::Timestamp;
 use kube_client::Config;
-use kube_controller::leader::LeaderElector;
+use kube_controller::leader::{
+    DEFAULT_LEASE_DURATION, DEFAULT_RENEW_DEADLINE, DEFAULT_RETRY_PERIOD, LeaderElector,
+};
 use kube_controller::manager::{BoxError, Manager, TlsFiles, stop_on_signal};
 use kube_controller::registry::{ClientBuilder, Controllers};
 
@@ -38,6 +40,18 @@ struct Arguments {
     /// The name of the lease of the leader.
     #[arg(long, default_value = "controller-manager")]
     leader_elect_name: String,
+
+    /// For how many seconds a lease that is not renewed is respected.
+    #[arg(long, value_name = "SECONDS", default_value_t = DEFAULT_LEASE_DURATION.as_secs())]
+    leader_elect_lease_duration: u64,
+
+    /// For how many seconds a leader goes on that cannot renew its lease.
+    #[arg(long, value_name = "SECONDS", default_value_t = DEFAULT_RENEW_DEADLINE.as_secs())]
+    leader_elect_renew_deadline: u64,
+
+    /// How many seconds are between tries to get or keep the lease.
+    #[arg(long, value_name = "SECONDS", default_value_t = DEFAULT_RETRY_PERIOD.as_secs())]
+    leader_elect_retry_period: u64,
 
     /// What this process is called as a leader; the name of the host and its process by default.
     #[arg(long)]
@@ -95,6 +109,9 @@ async fn run(arguments: Arguments) -> Result<(), BoxError> {
         let identity = arguments.identity.unwrap_or_else(identity);
         let election = LeaderElector::builder(client, namespace, name)
             .identity(identity)
+            .lease_duration(Duration::from_secs(arguments.leader_elect_lease_duration))
+            .renew_deadline(Duration::from_secs(arguments.leader_elect_renew_deadline))
+            .retry_period(Duration::from_secs(arguments.leader_elect_retry_period))
             .release_on_cancel(true)
             .on_new_leader(|leader| eprintln!("{leader} leads"))
             .on_error(|error| eprintln!("leader election: {error}"));

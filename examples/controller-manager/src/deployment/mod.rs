@@ -101,6 +101,8 @@ struct Case<'a> {
     sets: Api<ReplicaSet>,
     /// All replica sets of it, as they are known to be: those that were changed here are as they were answered.
     all: HashMap<String, ReplicaSet>,
+    /// The status was written here, and will be looked at as it is by then.
+    told: bool,
 }
 
 impl Controller {
@@ -120,7 +122,8 @@ impl Controller {
         candidates.extend(self.sets_by_owner.get(&orphans_of(namespace)));
         let owned = claim(&*deployment, &deployments, &sets, &selector, candidates).await?;
         let all = owned.iter().map(|set| (set.name().to_owned(), (**set).clone())).collect();
-        let mut case = Case { controller: self, deployment: &deployment, deployments, sets, all };
+        let mut case =
+            Case { controller: self, deployment: &deployment, deployments, sets, all, told: false };
         case.run().await
     }
 

@@ -30,6 +30,9 @@ impl Case<'_> {
 
     /// Writes what has changed. Says when to look again at one that may come to a halt.
     pub(super) async fn sync_rollout_status(&self, new: Option<&str>) -> Outcome<Again> {
+        if self.told {
+            return Ok(None);
+        }
         let mut status = self.status(new);
         self.judge_progress(&mut status, new);
         self.copy_failure(&mut status, new);
@@ -39,8 +42,34 @@ impl Case<'_> {
 
     /// Writes what has changed, and judges nothing: it is not in the middle of an update, or will be judged next.
     pub(super) async fn sync_status(&self, new: Option<&str>) -> Outcome<Again> {
+        if self.told {
+            return Ok(None);
+        }
         self.write(self.status(new)).await?;
         Ok(None)
+    }
+
+    /// Says that a new set was made, or found by one who has not said anything yet.
+    pub(super) async fn say_begun(&mut self, name: &str, made: bool) -> Outcome {
+        let status = self.deployment.status.clone().unwrap_or_default();
+        if made {
+            let message = format!("Created new replica set {name:?}");
+            self.say("True", "NewReplicaSetCreated", message).await
+        } else if find(&status, PROGRESSING).is_none() {
+            self.say("True", "FoundNewReplicaSet", format!("Found new replica set {name:?}")).await
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Says how the update goes, if anybody wants to know.
+    pub(super) async fn say(&mut self, value: &str, reason: &str, message: String) -> Outcome {
+        let mut status = self.deployment.status.clone().unwrap_or_default();
+        if self.has_deadline() {
+            self.set(&mut status, PROGRESSING, value, reason, message);
+            self.told |= self.write(status).await?;
+        }
+        Ok(())
     }
 
     /// Says that it is paused, or is not any more. True if that was not said before.

@@ -8,7 +8,7 @@ use kube_controller::events::Event;
 use super::template::{self, DESIRED, HASH_LABEL, MAX, REVISION, REVISION_HISTORY, note, noted};
 use super::{Case, replicas_of, sort_by_age};
 use crate::owners::{controller_of, reference_to};
-use crate::worker::{Outcome, SyncError, is_already_exists, is_not_found, said};
+use crate::worker::{Outcome, SyncError, is_already_exists, is_namespace_terminating, is_not_found, said};
 
 /// How many old sets are kept, if the deployment does not say.
 const DEFAULT_HISTORY: i32 = 10;
@@ -36,6 +36,7 @@ impl Case<'_> {
         }
         let revision =
             self.all.get(&name).and_then(|set| noted::<i64>(&set.metadata, REVISION)).unwrap_or(revision);
+        self.say_begun(&name, false).await?;
         self.note_revision(revision).await?;
         Ok(Some(name))
     }
@@ -89,8 +90,12 @@ impl Case<'_> {
         let made = match self.sets.create(&PostParams::default(), &set).await {
             Ok(made) => made,
             Err(error) if is_already_exists(&error) => self.somebody_was_faster(&set, collisions).await?,
+            // All of it goes soon.
+            Err(error) if is_namespace_terminating(&error) => return Err(error.into()),
             Err(error) => {
                 let note = format!("Failed to create new replica set {name:?}: {}", said(&error));
+                // What has failed before is worse.
+                let _ = self.say("False", "ReplicaSetCreateError", note.clone()).await;
                 self.controller.tell(deployment, Event::warning("ReplicaSetCreateError", "Create", note));
                 return Err(error.into());
             }
@@ -99,6 +104,7 @@ impl Case<'_> {
             self.tell_scaled("up", &name, 0, replicas);
         }
         self.all.insert(name.clone(), made);
+        self.say_begun(&name, true).await?;
         self.note_revision(revision).await?;
         Ok(name)
     }
