@@ -12,6 +12,7 @@ use kube_client::config::{KubeConfigOptions, Kubeconfig};
 use kube_client::{Client, Config};
 use kube_controller::controller::Controller;
 use kube_controller::events::EventRecorder;
+use kube_controller::manager::stop_on_signal;
 use kube_informer::SharedInformerFactory;
 use kube_testserver::TestServer;
 use sample_controller::many::Failed;
@@ -27,7 +28,7 @@ struct Arguments {
     #[arg(long)]
     kubeconfig: Option<PathBuf>,
     /// How many Foos are worked on at a time
-    #[arg(long, default_value_t = WORKERS)]
+    #[arg(long, default_value_t = WORKERS, value_parser = one_or_more)]
     workers: usize,
     /// Show it on a server in this process, which needs no cluster
     #[arg(long, conflicts_with_all = ["kubeconfig", "many"])]
@@ -35,6 +36,14 @@ struct Arguments {
     /// Measure what so many Foos cost, on a server in this process
     #[arg(long, value_name = "FOOS", conflicts_with = "kubeconfig")]
     many: Option<usize>,
+}
+
+fn one_or_more(workers: &str) -> Result<usize, String> {
+    match workers.parse() {
+        Ok(0) => Err("nobody would work; it must be 1 or more".to_owned()),
+        Ok(workers) => Ok(workers),
+        Err(error) => Err(format!("{error}; it must be a number, 1 or more")),
+    }
 }
 
 #[tokio::main]
@@ -59,12 +68,11 @@ async fn main() -> ExitCode {
 /// Works on a cluster until it is told to stop.
 async fn serve(arguments: &Arguments) -> Result<(), Failed> {
     let client = connect(arguments.kubeconfig.as_deref()).await?;
-    let stop = CancellationToken::new();
+    let stop = stop_on_signal()?;
     let told = stop.clone();
     tokio::spawn(async move {
-        signal().await;
+        told.cancelled().await;
         println!("Stopping");
-        told.cancel();
     });
     println!("Starting with {} workers", arguments.workers);
     work(client, arguments.workers, stop).await
@@ -110,23 +118,6 @@ async fn connect(kubeconfig: Option<&Path>) -> Result<Client, Failed> {
     // Informers and the controller try again by themselves, and say so.
     config.default_retry = false;
     Ok(Client::try_from(config)?)
-}
-
-/// Waits for Ctrl-C or SIGTERM.
-async fn signal() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let interrupt = async { tokio::signal::ctrl_c().await.is_ok() };
-    let terminate = async {
-        match signal(SignalKind::terminate()) {
-            Ok(mut signal) => signal.recv().await.is_some(),
-            Err(_) => std::future::pending().await,
-        }
-    };
-    tokio::select! {
-        biased;
-        _ = interrupt => {}
-        _ = terminate => {}
-    }
 }
 
 /// A Foo is made, scaled, and comes into the way of somebody else, on a server in this process.

@@ -12,7 +12,7 @@ use kube_testserver::TestServer;
 /// Nothing takes longer, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-pub struct Process {
+pub(crate) struct Process {
     child: Child,
     said: Receiver<String>,
     kubeconfig: PathBuf,
@@ -20,7 +20,7 @@ pub struct Process {
 
 impl Process {
     /// Starts a program that finds a server by its kubeconfig.
-    pub fn start(program: &str, server: &TestServer, arguments: &[&str]) -> Self {
+    pub(crate) fn start(program: &str, server: &TestServer, arguments: &[&str]) -> Self {
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let file = format!("kubeconfig-{}-{number}.yaml", std::process::id());
@@ -42,7 +42,7 @@ impl Process {
 
     /// Waits until it says this, on stdout or on stderr.
     #[track_caller]
-    pub fn says(&self, what: &str) -> String {
+    pub(crate) fn says(&self, what: &str) -> String {
         let (until, mut heard) = (Instant::now() + PATIENCE, Vec::new());
         loop {
             match self.said.recv_timeout(until.saturating_duration_since(Instant::now())) {
@@ -54,14 +54,14 @@ impl Process {
         }
     }
 
-    pub fn signal(&self, signal: &str) {
+    pub(crate) fn signal(&self, signal: &str) {
         let sent = Command::new("kill").args([signal, &self.child.id().to_string()]).status().unwrap();
         assert!(sent.success());
     }
 
     /// Waits until it has ended.
     #[track_caller]
-    pub fn code(&mut self) -> Option<i32> {
+    pub(crate) fn code(&mut self) -> Option<i32> {
         let until = Instant::now() + PATIENCE;
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {
