@@ -143,8 +143,13 @@ impl ManagerBuilder {
         let (healthz, readyz) = (HealthChecks::default(), HealthChecks::default());
         healthz.add("ping", || Ok(()));
         readyz.add("ping", || Ok(()));
-        let informers = self.informer_metrics.clone();
-        readyz.add("informer-sync", move || informers_have_synced(&informers));
+        let (sender, failures) = mpsc::unbounded_channel();
+        let handle = ManagerHandle { hub: Arc::new(Hub::new(sender)) };
+        // Not for longer than there is a manager: what it holds may hold these checks.
+        let (informers, hub) = (self.informer_metrics.clone(), Arc::downgrade(&handle.hub));
+        readyz.add("informer-sync", move || {
+            hub.upgrade().map_or(Ok(()), |hub| informers_have_synced(&informers, &hub))
+        });
         let elector = match self.election.take() {
             Some(election) => Some(election.metrics(&self.metrics).build()?),
             None => None,
@@ -161,8 +166,6 @@ impl ManagerBuilder {
         let health = health_pages(healthz.clone(), readyz.clone());
         let figures = metrics_pages(self.registry, self.access);
         let debug = debug_pages(self.informer_metrics.clone(), self.metrics.clone());
-        let (sender, failures) = mpsc::unbounded_channel();
-        let handle = ManagerHandle { hub: Arc::new(Hub::new(sender)) };
         let mut addresses = [None; 3];
         let all = [
             (HEALTH, self.health_address, health, health_tls),

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use super::permission::while_allowed;
-use super::runnable::Running;
+use super::runnable::{Behind, Running};
 use super::{AddError, BoxError, Group, ManagerError, Runnable};
 use crate::leader::{Leading, Loss};
 
@@ -56,6 +56,8 @@ struct State {
     /// What waits for its group to start.
     waiting: [Vec<Box<dyn Runnable>>; 4],
     launched: u64,
+    /// Who is asked whether the program is ready.
+    behind: Vec<Arc<Behind>>,
 }
 
 impl ManagerHandle {
@@ -115,12 +117,24 @@ impl Hub {
             return Err(AddError::Stopping { name: runnable.name() });
         }
         let group = runnable.group();
+        state.behind.extend(runnable.behind().map(Arc::new));
         if state.started[group as usize] {
             self.launch(&mut state, group, runnable);
         } else {
             state.waiting[group as usize].push(runnable);
         }
         Ok(())
+    }
+
+    /// What has not synced of what was added. The lock is not held while they are asked.
+    pub(super) fn behind(&self) -> Vec<String> {
+        let asked = self.state.lock().behind.clone();
+        asked.iter().flat_map(|behind| behind()).collect()
+    }
+
+    /// Nobody is asked any more.
+    pub(super) fn forget_behind(&self) {
+        self.state.lock().behind.clear();
     }
 
     /// Starts a group, and returns what has to be waited for, by name.

@@ -68,7 +68,7 @@ pub use groups::ManagerHandle;
 pub(crate) use groups::said;
 pub use health::{HealthChecks, Unhealthy};
 pub use run::Manager;
-pub use runnable::{BoxError, Group, Runnable, Running, Task};
+pub use runnable::{Behind, BoxError, Group, Runnable, Running, Task};
 pub use signals::stop_on_signal;
 #[cfg(feature = "tls")]
 pub use tls::{CertificateError, DEFAULT_CERTIFICATE_CHECK, TlsFiles};

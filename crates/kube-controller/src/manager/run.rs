@@ -53,7 +53,8 @@ impl Manager {
     }
 
     /// Where informers are shown; build factories and caches with it. The readiness of the program depends on those that
-    /// are shown.
+    /// are shown, and on those of the factories and caches that are [added](Self::add), shown or not. What is neither shown
+    /// nor added is nobody's: add a [check](Self::readyz) for it.
     pub fn informer_metrics(&self) -> &kube_informer::Metrics {
         &self.informer_metrics
     }
@@ -269,6 +270,7 @@ struct AbortAll(Arc<Hub>);
 impl Drop for AbortAll {
     fn drop(&mut self) {
         self.0.close();
+        self.0.forget_behind();
         abort_all(&self.0);
     }
 }

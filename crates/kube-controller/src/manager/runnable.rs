@@ -3,7 +3,7 @@
 use std::fmt;
 use std::pin::Pin;
 
-use kube_informer::factory::{InformerFactory, Mode};
+use kube_informer::factory::{InformerFactory, Mode, NotSynced};
 use kube_informer::{Cache, ObjectOrMetadataInformerFactory};
 use tokio_util::sync::CancellationToken;
 
@@ -14,6 +14,9 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Something that goes on until it ends, or fails.
 pub type Running<'a> = Pin<Box<dyn Future<Output = Result<(), BoxError>> + Send + 'a>>;
+
+/// Names what is behind: what has not synced, and why.
+pub type Behind = Box<dyn Fn() -> Vec<String> + Send + Sync>;
 
 /// When something starts and ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,6 +54,12 @@ pub trait Runnable: Send + 'static {
     /// what is leader-only.
     fn ready(&self) -> Running<'static> {
         Box::pin(std::future::ready(Ok(())))
+    }
+
+    /// What `/readyz` asks from when this is added until the manager has ended: the program is ready when it names nothing.
+    /// Factories and caches name the informers that have been asked for and have not synced. Nothing is asked by default.
+    fn behind(&self) -> Option<Behind> {
+        None
     }
 
     /// Prepares itself while somebody else may lead: reads, and writes nothing. Only what is leader-only is asked for it.
@@ -119,6 +128,14 @@ impl fmt::Debug for Task {
     }
 }
 
+fn named(unsynced: Vec<NotSynced>) -> Vec<String> {
+    let each = unsynced.into_iter().map(|one| match one.cause {
+        Some(cause) => format!("{}: {cause}", one.resource),
+        None => one.resource,
+    });
+    each.collect()
+}
+
 /// Ready when all informers that were asked for until then have synced.
 impl<M: Mode> Runnable for InformerFactory<M> {
     fn name(&self) -> String {
@@ -136,6 +153,11 @@ impl<M: Mode> Runnable for InformerFactory<M> {
             factory.wait_for_cache_sync().await?;
             Ok(())
         })
+    }
+
+    fn behind(&self) -> Option<Behind> {
+        let factory = self.clone();
+        Some(Box::new(move || named(factory.not_synced())))
     }
 
     fn run(self: Box<Self>, stop: CancellationToken) -> Running<'static> {
@@ -167,6 +189,11 @@ impl Runnable for ObjectOrMetadataInformerFactory {
         })
     }
 
+    fn behind(&self) -> Option<Behind> {
+        let factory = self.clone();
+        Some(Box::new(move || named(factory.not_synced())))
+    }
+
     fn run(self: Box<Self>, stop: CancellationToken) -> Running<'static> {
         Box::pin(async move {
             self.start();
@@ -194,6 +221,18 @@ impl Runnable for Cache {
             cache.synced().await?;
             Ok(())
         })
+    }
+
+    fn behind(&self) -> Option<Behind> {
+        let cache = self.clone();
+        Some(Box::new(move || {
+            let unsynced = cache.status().into_iter().filter(|(_, status)| !status.synced);
+            let each = unsynced.map(|(resource, status)| match status.trouble {
+                Some(trouble) => format!("{}: {}", resource.resource, trouble.error),
+                None => resource.resource,
+            });
+            each.collect()
+        }))
     }
 
     fn run(self: Box<Self>, stop: CancellationToken) -> Running<'static> {

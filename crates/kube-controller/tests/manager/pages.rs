@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::Pod;
 use kube_controller::leader::LeaderElector;
 use kube_controller::manager::{BuildError, Manager, MetricsAccess, Unhealthy};
 use kube_controller::workqueue::WorkQueue;
-use kube_informer::SharedInformerFactory;
+use kube_informer::{Cache, SharedInformerFactory};
 use kube_testserver::{Fault, Rule};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -82,6 +82,32 @@ async fn a_program_is_ready_when_its_informers_have_synced_and_says_which_has_no
     status.wait_for(|status| status.synced).await.unwrap();
     until_ready(address).await;
     run.end().await.unwrap();
+}
+
+#[tokio::test]
+async fn readiness_waits_for_all_factories_and_caches_of_the_manager_whether_they_are_shown_or_not() {
+    let server = server().await;
+    server.inject(Fault::reply(503).resource("pods"));
+    let (factory, cache) =
+        (SharedInformerFactory::new(server.client().unwrap()), Cache::new(server.client().unwrap()));
+    let _pods = factory.of::<Pod>().unwrap();
+    let _pods = cache.kind::<Pod>().informer().await;
+    for part in ["factory", "cache"] {
+        let manager = Manager::builder().health_address(free()).build().await.unwrap();
+        let (address, handle) = (manager.health_address().unwrap(), manager.handle());
+        match part {
+            "factory" => handle.add(factory.clone()).unwrap(),
+            _ => handle.add(cache.clone()).unwrap(),
+        }
+        let run = Run::of(manager);
+        let (code, text) = get(address, "/readyz/informer-sync", None).await;
+        assert_eq!(code, 500, "{part}");
+        assert!(text.starts_with("internal server error: not synced: pods"), "{part}: {text}");
+        server.clear_faults();
+        until_ready(address).await;
+        run.end().await.unwrap();
+        server.inject(Fault::reply(503).resource("pods"));
+    }
 }
 
 #[tokio::test]
