@@ -100,9 +100,8 @@ async fn run(arguments: Arguments) -> Result<(), BoxError> {
     let registry = controller_manager::registry(&options)?;
     let chosen = registry.select(&arguments.controllers)?;
     let config = Config::infer().await?;
-    let clients = ClientBuilder::from_config(config, "controller-manager");
-
     let mut manager = Manager::builder();
+    let clients = ClientBuilder::counted(config, "controller-manager", manager.metrics());
     if arguments.leader_elect {
         let client = clients.client("leader-election")?;
         let (namespace, name) = (arguments.leader_elect_namespace, arguments.leader_elect_name);

@@ -255,7 +255,7 @@ impl<R: RequestKey> ControllerBuilder<R> {
         if sources.is_empty() {
             return Err(BuildError::NoSource { controller });
         }
-        let mut queue = self.queue.name(&self.name).rules(self.rules);
+        let mut queue = self.queue.name(&self.name).of_controller().rules(self.rules);
         let figures = Arc::new(Figures::new(self.concurrency));
         if let Some(metrics) = &self.metrics {
             queue = queue.metrics(metrics);

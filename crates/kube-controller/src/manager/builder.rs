@@ -132,6 +132,11 @@ impl ManagerBuilder {
         self
     }
 
+    /// Where queues, electors and requests are shown, for what is built before the manager: clients, mostly.
+    pub fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
     /// Shows other figures beside those of the manager.
     pub fn register(mut self, register: impl FnOnce(&mut Registry)) -> Self {
         register(&mut self.registry);

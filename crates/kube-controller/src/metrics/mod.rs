@@ -15,6 +15,7 @@
 //! | `workqueue_retries_total` | adds with a delay |
 //! | `leader_election_master_status` | 1 for a leader, 0 for others |
 //! | `leader_election_slowpath_total` | renewals that had to read the lease first |
+//! | `rest_client_requests_total` | requests to API servers, by `code`, `method` and `host`; those of clients with [`Metrics::requests`] |
 //! | `controller_runtime_reconcile_total` | reconciles, by `result`: `success`, `error`, `requeue`, `requeue_after` |
 //! | `controller_runtime_reconcile_errors_total` | reconciles that failed, however they did |
 //! | `controller_runtime_terminal_reconcile_errors_total` | those of them that are not tried again |
@@ -24,21 +25,28 @@
 //! | `controller_runtime_max_concurrent_reconciles` | how many there can be at a time |
 //! | `controller_runtime_active_workers` | how many there are now |
 //!
-//! Every series of a queue or an elector has the label `name`, those of a controller have the label `controller`. Two of
-//! one name are told apart by a number after it.
+//! Every series of a queue or an elector has the label `name`, those of a controller have the label `controller`, and those
+//! of the queue of a controller have both. Two of one name are told apart by a number after it.
+//!
+//! What controller-runtime shows only if it is asked to, of requests (their durations and sizes), and what Go says of its
+//! own runtime is not here. A request that is given up before it is answered is not counted.
 
 mod collect;
 mod controllers;
+mod requests;
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use http::Uri;
 use parking_lot::Mutex;
 use prometheus_client::registry::Registry;
 
 use crate::controller::Figures as Controller;
 use crate::leader::Shared as Elector;
 use crate::workqueue::Observed as ObservedQueue;
+
+pub use requests::{CountRequests, Counted};
 
 /// Shows queues and electors to a Prometheus registry. Clones are the same.
 ///
@@ -85,6 +93,7 @@ struct Shown {
     queues: Mutex<Vec<Entry<dyn ObservedQueue>>>,
     electors: Mutex<Vec<Entry<Elector>>>,
     controllers: Mutex<Vec<Entry<Controller>>>,
+    requests: Arc<requests::Requests>,
 }
 
 /// Something that is shown, under its `name` label.
@@ -99,6 +108,28 @@ impl Metrics {
         let metrics = Self::default();
         registry.register_collector(Box::new(metrics.clone()));
         metrics
+    }
+
+    /// A layer for a client of this server, which counts its requests. To be the outermost one: what a layer within it
+    /// sends again is one request here.
+    ///
+    /// ```
+    /// use kube_controller::Metrics;
+    /// use kube_controller::kube_client::client::ClientBuilder;
+    ///
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let server = kube_testserver::TestServer::start().await?;
+    /// # let config = server.client_config();
+    /// let metrics = Metrics::default(); // or that of a manager
+    /// let requests = metrics.requests(&config.cluster_url);
+    /// let client = ClientBuilder::try_from(config)?.with_layer(&requests).build();
+    /// # drop(client);
+    /// # Ok(())
+    /// # }
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(example()).unwrap();
+    /// ```
+    pub fn requests(&self, server: &Uri) -> CountRequests {
+        CountRequests::new(&self.shown.requests, server)
     }
 
     /// The queues that are shown now, for pages of a program.

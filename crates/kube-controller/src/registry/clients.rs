@@ -6,6 +6,7 @@ use std::sync::Arc;
 use http::HeaderValue;
 use kube_client::{Client, Config};
 
+use crate::Metrics;
 use crate::manager::BoxError;
 
 /// Makes clients, one for each controller, so that the server can tell them apart. Clones are the same.
@@ -22,7 +23,12 @@ impl ClientBuilder {
 
     /// Clients that say `program/controller` as their user agent, and leave it to their users to try again.
     pub fn from_config(config: Config, program: impl Into<String>) -> Self {
-        let program = program.into();
+        Self::counted(config, program, &Metrics::default())
+    }
+
+    /// The same, and their requests are counted.
+    pub fn counted(config: Config, program: impl Into<String>, metrics: &Metrics) -> Self {
+        let (program, requests) = (program.into(), metrics.requests(&config.cluster_url));
         Self::new(move |name| {
             let mut config = config.clone();
             // Informers and queues know better when to try again.
@@ -30,7 +36,7 @@ impl ClientBuilder {
             config.headers.retain(|(header, _)| header != http::header::USER_AGENT);
             let agent = HeaderValue::from_str(&format!("{program}/{name}"))?;
             config.headers.push((http::header::USER_AGENT, agent));
-            Ok(Client::try_from(config)?)
+            Ok(kube_client::client::ClientBuilder::try_from(config)?.with_layer(&requests).build())
         })
     }
 

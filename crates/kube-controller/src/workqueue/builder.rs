@@ -18,6 +18,7 @@ pub struct WorkQueueBuilder<T> {
     pub(super) patience: Duration,
     pub(super) limiter: Option<Box<dyn RateLimiter<T>>>,
     pub(super) metrics: Option<Metrics>,
+    pub(super) of_controller: bool,
 }
 
 impl<T: Key> WorkQueueBuilder<T> {
@@ -28,6 +29,7 @@ impl<T: Key> WorkQueueBuilder<T> {
             patience: DEFAULT_PATIENCE,
             limiter: None,
             metrics: None,
+            of_controller: false,
         }
     }
 
@@ -60,6 +62,12 @@ impl<T: Key> WorkQueueBuilder<T> {
     /// Shows the queue to Prometheus.
     pub fn metrics(mut self, metrics: &Metrics) -> Self {
         self.metrics = Some(metrics.clone());
+        self
+    }
+
+    /// It is the queue of a controller of its name, and is shown as such.
+    pub(crate) fn of_controller(mut self) -> Self {
+        self.of_controller = true;
         self
     }
 

@@ -36,6 +36,8 @@ pub(crate) trait Observed: Send + Sync {
 /// How a queue is doing at the moment of the question.
 #[derive(Debug)]
 pub(crate) struct Observation {
+    /// It is the queue of a controller of its name.
+    pub(crate) of_controller: bool,
     pub(crate) rules: Rules,
     pub(crate) depths: Depths,
     pub(crate) adds: u64,
@@ -105,6 +107,7 @@ impl Figures {
         let needed = |(since, _): &(Instant, Id)| now.saturating_duration_since(*since);
         let times = self.times.clone().unwrap_or_else(|| Times { waited: histogram(), worked: histogram() });
         Observation {
+            of_controller: false,
             rules,
             depths: self.depths.clone(),
             adds: self.adds,

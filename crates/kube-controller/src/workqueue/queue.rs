@@ -27,6 +27,7 @@ pub(super) struct Shared<T> {
     sooner: Notify,
     /// Those who wait for the end should look again.
     idle: Notify,
+    of_controller: bool,
 }
 
 struct Inner<T> {
@@ -57,6 +58,7 @@ impl<T: Key> WorkQueue<T> {
             wake: Notify::new(),
             sooner: Notify::new(),
             idle: Notify::new(),
+            of_controller: builder.of_controller,
         });
         if let Some(metrics) = builder.metrics {
             let shared: Arc<dyn Observed> = Arc::<Shared<T>>::clone(&shared);
@@ -284,7 +286,8 @@ impl<T: Key> Drop for Timer<'_, T> {
 
 impl<T: Key> Observed for Shared<T> {
     fn observe(&self) -> Observation {
-        self.inner.lock().state.observe(Instant::now())
+        let seen = self.inner.lock().state.observe(Instant::now());
+        Observation { of_controller: self.of_controller, ..seen }
     }
 }
 

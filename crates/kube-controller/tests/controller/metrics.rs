@@ -57,7 +57,9 @@ async fn every_result_is_counted_under_the_names_of_controller_runtime() {
         "controller_runtime_reconcile_time_seconds_count{controller=\"foo\"} 11",
         "controller_runtime_reconcile_time_seconds_bucket{le=\"2.5\",controller=\"foo\"} 10",
         "controller_runtime_reconcile_time_seconds_bucket{le=\"60.0\",controller=\"foo\"} 11",
-        "workqueue_adds_total{name=\"foo\"}",
+        "workqueue_adds_total{name=\"foo\",controller=\"foo\"}",
+        "workqueue_depth{name=\"foo\",controller=\"foo\"",
+        "workqueue_work_duration_seconds_count{name=\"foo\",controller=\"foo\"}",
     ] {
         assert!(text.contains(line), "{line} is not in\n{text}");
     }

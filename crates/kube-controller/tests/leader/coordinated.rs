@@ -217,7 +217,11 @@ async fn a_candidate_that_was_deleted_or_refused_is_made_again() {
     tokio::time::sleep(S).await;
     assert_eq!(spec(&server)["leaseName"], "lock");
     let errors = candidate.end().await;
-    assert!(!errors.is_empty() && errors.iter().all(|error| error.contains("503")), "{errors:?}");
+    assert!(
+        !errors.is_empty()
+            && errors.iter().all(|error| error.contains("unable to handle the request (ServiceUnavailable)")),
+        "{errors:?}"
+    );
 }
 
 #[tokio::test(start_paused = true)]

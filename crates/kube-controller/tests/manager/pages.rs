@@ -4,12 +4,14 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
+use kube_client::api::{Api, ListParams, PostParams};
 use kube_controller::leader::LeaderElector;
 use kube_controller::manager::{BuildError, Manager, MetricsAccess, Unhealthy};
+use kube_controller::registry::ClientBuilder;
 use kube_controller::workqueue::WorkQueue;
 use kube_informer::{Cache, SharedInformerFactory};
-use kube_testserver::{Fault, Rule};
-use serde_json::Value;
+use kube_testserver::{Fault, Rule, Verb};
+use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -171,6 +173,50 @@ async fn metrics_may_be_kept_to_those_whom_the_api_server_lets() {
         500,
         "who cannot be asked about sees nothing"
     );
+    run.end().await.unwrap();
+}
+
+#[tokio::test]
+async fn metrics_count_the_requests_of_clients_by_code_method_and_host() {
+    let server = server().await;
+    let builder = Manager::builder().metrics_address(free());
+    let (config, metrics) = (server.client_config(), builder.metrics().clone());
+    let clients = ClientBuilder::counted(config.clone(), "program", &metrics);
+    let pods: Api<Pod> = Api::default_namespaced(clients.client("one").unwrap());
+    // Those of all clients of a server are counted together.
+    let others: Api<Pod> = Api::default_namespaced(clients.client("two").unwrap());
+    pods.list(&ListParams::default()).await.unwrap();
+    others.list(&ListParams::default()).await.unwrap();
+    others.get("nobody").await.unwrap_err();
+    let pod: Pod =
+        serde_json::from_value(json!({"metadata": {"name": "a"}, "spec": {"containers": []}})).unwrap();
+    server.inject(Fault::reply(503).resource("pods").on(Verb::Create));
+    pods.create(&PostParams::default(), &pod).await.unwrap_err();
+    let mut nowhere = config;
+    // Nobody listens there, and nobody is to see the password.
+    nowhere.cluster_url = "http://me:secret@127.0.0.1:1".parse().unwrap();
+    let nobody = ClientBuilder::counted(nowhere, "program", &metrics).client("one").unwrap();
+    Api::<Pod>::default_namespaced(nobody).get("a").await.unwrap_err();
+
+    let manager = builder.build().await.unwrap();
+    let address = manager.metrics_address().unwrap();
+    let run = Run::of(manager);
+    let (_, page) = get(address, "/metrics", None).await;
+    let host = server.address().to_string();
+    let mut found: Vec<&str> =
+        page.lines().filter(|line| line.starts_with("rest_client_requests_total")).collect();
+    let line = |code: &str, method: &str, host: &str, count: u64| {
+        format!(r#"rest_client_requests_total{{code="{code}",method="{method}",host="{host}"}} {count}"#)
+    };
+    let mut wanted = [
+        line("200", "GET", &host, 2),
+        line("404", "GET", &host, 1),
+        line("503", "POST", &host, 1),
+        line("<error>", "GET", "127.0.0.1:1", 1),
+    ];
+    wanted.sort();
+    found.sort_unstable();
+    assert_eq!(found, wanted);
     run.end().await.unwrap();
 }
 
