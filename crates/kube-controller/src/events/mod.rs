@@ -5,7 +5,10 @@
 //!
 //! - **Series.** What is the same but for its note is written once; when it happens again, the object that is there becomes
 //!   a series with a count. Counts are kept here and written every half hour, and when nothing has happened for six
-//!   minutes, which ends the series.
+//!   minutes, which ends the series. So a count that people see may be half an hour old.
+//! - **Aggregation.** The note is no part of what makes events the same: of many notes about one object, with one type, reason
+//!   and action, the first is shown, and the others are counted in its series. So does client-go's recorder of
+//!   `events.k8s.io/v1`; its older one, of `v1`, shows up to nine notes and a last one for the rest.
 //! - **Spam.** An object gets 25 events of one type at once, and one every five minutes after that. What is beyond that is
 //!   counted, in the series if there is one, and not written.
 //! - **Tries.** A server that cannot be reached is tried for about two minutes. One that refuses is not tried again.

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use kube_testserver::{Fault, Verb};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use crate::{World, a_while, deployment, make_ready, name, replica_set};
+use crate::{A_WHILE, World, a_while, deployment, make_ready, name, replica_set};
 
 const BOTH: &str = "deployment,replicaset";
 
@@ -351,5 +352,38 @@ async fn more_replicas_than_can_be_counted_do_not_end_the_controller() {
     world.seed(&[deployment("web", 1, "v1")]);
     a_while().await;
     assert!(world.names("ReplicaSet").iter().any(|name| name.starts_with("web-")), "nobody looks any more");
+    run.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deployment_says_what_came_of_its_new_set() {
+    let world = World::new().await;
+    let refuses = world.server.inject(Fault::reply(403).on(Verb::Create).resource("replicasets"));
+    world.seed(&[deployment("web", 1, "v1")]);
+    let run = world.run("deployment");
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let said = || {
+        let conditions = world.get("Deployment", "web")["status"]["conditions"].clone();
+        let mut all = conditions.as_array().unwrap().iter();
+        all.find(|condition| condition["type"] == "Progressing").cloned().unwrap()
+    };
+    let refused = said();
+    assert_eq!(
+        (&refused["status"], &refused["reason"]),
+        (&json!("False"), &json!("ReplicaSetCreateError")),
+        "{refused}"
+    );
+    let message = refused["message"].as_str().unwrap();
+    assert!(message.starts_with("Failed to create new replica set \"web-"), "{message}");
+    assert!(!message.contains("ApiError"), "{message}");
+    refuses.remove();
+    // Nobody makes pods.
+    tokio::time::sleep(A_WHILE * 10).await;
+    let made = said();
+    let message = format!("Created new replica set {:?}", world.names("ReplicaSet")[0]);
+    assert_eq!(
+        (&made["status"], &made["reason"], &made["message"]),
+        (&json!("True"), &json!("NewReplicaSetCreated"), &json!(message))
+    );
     run.end().await;
 }
