@@ -86,7 +86,7 @@ fn every_test_that_the_page_of_bad_days_names_exists() {
     const WORDS: usize = 5;
     let page = std::fs::read_to_string(root().join("docs/robustness.md")).unwrap();
     let mut code = String::new();
-    ["crates", "e2e"].iter().for_each(|folder| sources(&root().join(folder), &mut code));
+    ["crates", "e2e", "examples"].iter().for_each(|folder| sources(&root().join(folder), &mut code));
     let names = page.lines().flat_map(|line| line.split('`').skip(1).step_by(2));
     let names = names.filter_map(|quoted| quoted.rsplit("::").next());
     let is_test = |name: &&str| {
