@@ -22,8 +22,10 @@ async fn nobody_who_works_is_a_clear_error_however_it_is_started() {
         [&["--workers", "0"][..], &["--demo", "--workers", "0"], &["--many", "5", "--workers", "0"]]
     {
         let mut program = start(&server, arguments);
-        program.says("invalid value '0' for '--workers <WORKERS>': nobody would work; it must be 1 or more");
-        assert_eq!(program.code(), Some(2), "{arguments:?}");
+        program
+            .says("invalid value '0' for '--workers <WORKERS>': nobody would work; it must be 1 or more")
+            .await;
+        assert_eq!(program.code().await, Some(2), "{arguments:?}");
     }
 }
 
@@ -31,9 +33,9 @@ async fn nobody_who_works_is_a_clear_error_however_it_is_started() {
 async fn every_look_at_a_few_foos_has_a_reason() {
     let server = TestServer::start().await.unwrap();
     let mut program = start(&server, &["--many", "20"]);
-    program.says("looked at ");
-    program.says("without reason  0 Foos");
-    assert_eq!(program.code(), Some(0));
+    program.says("looked at ").await;
+    program.says("without reason  0 Foos").await;
+    assert_eq!(program.code().await, Some(0));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -41,13 +43,13 @@ async fn a_signal_ends_it_in_good_order_and_a_second_one_at_once() {
     let server = TestServer::start().await.unwrap();
     server.seed(sample_controller::DEFINITION).unwrap();
     let mut program = start(&server, &[]);
-    program.says("Starting with 2 workers");
+    program.says("Starting with 2 workers").await;
     program.signal("-INT");
-    program.says("Stopping");
-    assert_eq!(program.code(), Some(0));
+    program.says("Stopping").await;
+    assert_eq!(program.code().await, Some(0));
 
     let mut program = start(&server, &[]);
-    program.says("Starting with 2 workers");
+    program.says("Starting with 2 workers").await;
     // It is in the middle of its work, and nobody answers.
     let silent = server.inject(Fault::no_reply().on(Verb::Create).resource("deployments"));
     server.seed(include_str!("../deploy/foo.yaml")).unwrap();
@@ -55,7 +57,7 @@ async fn a_signal_ends_it_in_good_order_and_a_second_one_at_once() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     program.signal("-INT");
-    program.says("Stopping");
+    program.says("Stopping").await;
     program.signal("-INT");
-    assert_eq!(program.code(), Some(1), "0 if it had waited for an answer");
+    assert_eq!(program.code().await, Some(1), "0 if it had waited for an answer");
 }

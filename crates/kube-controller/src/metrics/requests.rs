@@ -18,7 +18,10 @@ const NOT_ANSWERED: &str = "<error>";
 
 /// How many requests there were, by host, method and code. The hosts are those that a program has clients for.
 #[derive(Debug, Default)]
-pub(super) struct Requests(Mutex<BTreeMap<(Arc<str>, String, String), u64>>);
+pub(super) struct Requests(Mutex<BTreeMap<Series, u64>>);
+
+/// Host, method and code.
+type Series = (Arc<str>, String, String);
 
 impl Requests {
     fn count(&self, host: &Arc<str>, method: &Method, code: Option<u16>) {

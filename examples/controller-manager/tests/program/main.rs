@@ -5,11 +5,12 @@
 
 mod process;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use kube_testserver::{Fault, TestServer, Verb};
 use process::Process;
 use serde_json::json;
+use tokio::time::Instant;
 
 fn start(server: &TestServer, arguments: &[&str]) -> Process {
     Process::start(env!("CARGO_BIN_EXE_controller-manager"), server, arguments)
@@ -19,9 +20,9 @@ fn start(server: &TestServer, arguments: &[&str]) -> Process {
 async fn a_controller_that_is_not_there_is_a_clear_error() {
     let server = TestServer::start().await.unwrap();
     let mut program = start(&server, &["--controllers", "*,-foo"]);
-    let said = program.says("there is no controller \"foo\"");
+    let said = program.says("there is no controller \"foo\"").await;
     assert!(said.contains("there are deployment-controller, replicaset-controller, "), "{said}");
-    assert_eq!(program.code(), Some(1));
+    assert_eq!(program.code().await, Some(1));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -29,9 +30,9 @@ async fn a_port_that_is_taken_is_a_clear_error() {
     let server = TestServer::start().await.unwrap();
     let taken = server.address().to_string();
     let mut program = start(&server, &["--metrics-address", &taken]);
-    let said = program.says("cannot serve metrics on");
+    let said = program.says("cannot serve metrics on").await;
     assert!(said.contains(&taken) && said.contains("choose another address"), "{said}");
-    assert_eq!(program.code(), Some(1));
+    assert_eq!(program.code().await, Some(1));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -39,12 +40,12 @@ async fn a_lease_in_a_missing_namespace_is_a_clear_error_and_it_leads_when_the_n
     let server = TestServer::builder().create_namespaces(false).start().await.unwrap();
     let arguments = ["--leader-elect", "--leader-elect-namespace", "nowhere", "--identity", "one"];
     let mut program = start(&server, &arguments);
-    let said = program.says("leader election: cannot create lease nowhere/controller-manager: ");
+    let said = program.says("leader election: cannot create lease nowhere/controller-manager: ").await;
     assert!(said.contains("namespaces \"nowhere\" not found"), "{said}");
     server.seed("{apiVersion: v1, kind: Namespace, metadata: {name: nowhere}}").unwrap();
-    program.says("one leads");
+    program.says("one leads").await;
     program.signal("-TERM");
-    assert_eq!(program.code(), Some(0));
+    assert_eq!(program.code().await, Some(0));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -52,8 +53,8 @@ async fn a_certificate_that_is_not_there_is_a_clear_error() {
     let server = TestServer::start().await.unwrap();
     let files = ["--tls-cert-file", "no/tls.crt", "--tls-private-key-file", "no/tls.key"];
     let mut program = start(&server, &[&["--metrics-address", "127.0.0.1:0"], &files[..]].concat());
-    program.says("cannot serve health over TLS: cannot read no/tls.crt: ");
-    assert_eq!(program.code(), Some(1));
+    program.says("cannot serve health over TLS: cannot read no/tls.crt: ").await;
+    assert_eq!(program.code().await, Some(1));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -61,10 +62,10 @@ async fn a_signal_ends_it_in_good_order_and_the_lease_is_free() {
     let server = TestServer::start().await.unwrap();
     let arguments = ["--leader-elect", "--leader-elect-namespace", "default", "--identity", "one"];
     let mut program = start(&server, &arguments);
-    program.says("one leads");
+    program.says("one leads").await;
     program.signal("-TERM");
-    program.says("stopping");
-    assert_eq!(program.code(), Some(0));
+    program.says("stopping").await;
+    assert_eq!(program.code().await, Some(0));
     let lease =
         server.object("coordination.k8s.io/v1/Lease", "default", "controller-manager").unwrap().unwrap();
     assert_eq!(lease["spec"]["holderIdentity"], "");
@@ -75,21 +76,21 @@ async fn a_second_signal_ends_it_at_once() {
     let server = TestServer::start().await.unwrap();
     let arguments = ["--leader-elect", "--leader-elect-namespace", "default", "--identity", "one"];
     let mut program = start(&server, &arguments);
-    program.says("one leads");
+    program.says("one leads").await;
     // It wants to give the lease away, and nobody answers.
     server.inject(Fault::no_reply().resource("leases"));
     program.signal("-TERM");
-    program.says("stopping");
+    program.says("stopping").await;
     program.signal("-INT");
-    assert_eq!(program.code(), Some(1), "0 if it had waited for the lease");
+    assert_eq!(program.code().await, Some(1), "0 if it had waited for the lease");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn times_of_an_election_that_make_no_sense_are_a_clear_error() {
     let server = TestServer::start().await.unwrap();
     let mut program = start(&server, &["--leader-elect", "--leader-elect-lease-duration", "5"]);
-    program.says("the lease duration (5s) must be longer than the renew deadline (10s)");
-    assert_eq!(program.code(), Some(1));
+    program.says("the lease duration (5s) must be longer than the renew deadline (10s)").await;
+    assert_eq!(program.code().await, Some(1));
 }
 
 /// One that leads with a lease of 3 seconds, or waits for it.
@@ -137,11 +138,11 @@ async fn sets(server: &TestServer, names: &[&str]) {
 async fn a_stopped_process_is_followed_by_another_and_does_nothing_when_it_goes_on() {
     let server = TestServer::start().await.unwrap();
     let mut one = candidate(&server, "one");
-    one.says("one leads");
+    one.says("one leads").await;
     server.put(&deployment("first")).unwrap();
     sets(&server, &["first"]).await;
     let mut two = candidate(&server, "two");
-    two.says("one leads");
+    two.says("one leads").await;
 
     // In the middle of its work: it waits for an answer.
     let held =
@@ -151,18 +152,18 @@ async fn a_stopped_process_is_followed_by_another_and_does_nothing_when_it_goes_
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     one.signal("-STOP");
-    two.says("two leads");
+    two.says("two leads").await;
     server.put(&deployment("second")).unwrap();
     sets(&server, &["first", "middle", "second"]).await;
 
     // Now nobody is there who could do the work that waits.
     two.signal("-KILL");
-    two.code();
+    two.code().await;
     server.put(&deployment("late")).unwrap();
     let before = server.requests().last().map(|request| request.number);
     one.signal("-CONT");
-    one.says("leadership");
-    assert_eq!(one.code(), Some(1));
+    one.says("leadership").await;
+    assert_eq!(one.code().await, Some(1));
     let late = server.requests().into_iter().filter(|request| Some(request.number) > before);
     let writes: Vec<String> = late
         .filter(|request| !matches!(request.method.as_str(), "GET"))

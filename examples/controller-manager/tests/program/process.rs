@@ -4,17 +4,18 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use kube_testserver::TestServer;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::time::{Instant, sleep, timeout_at};
 
 /// Nothing takes longer, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) struct Process {
     child: Child,
-    said: Receiver<String>,
+    said: UnboundedReceiver<String>,
     kubeconfig: PathBuf,
 }
 
@@ -34,22 +35,21 @@ impl Process {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let (sender, said) = channel();
+        let (sender, said) = unbounded_channel();
         hear(child.stdout.take().unwrap(), sender.clone());
         hear(child.stderr.take().unwrap(), sender);
         Self { child, said, kubeconfig }
     }
 
     /// Waits until it says this, on stdout or on stderr.
-    #[track_caller]
-    pub(crate) fn says(&self, what: &str) -> String {
+    pub(crate) async fn says(&mut self, what: &str) -> String {
         let (until, mut heard) = (Instant::now() + PATIENCE, Vec::new());
         loop {
-            match self.said.recv_timeout(until.saturating_duration_since(Instant::now())) {
-                Ok(line) if line.contains(what) => return line,
-                Ok(line) => heard.push(line),
-                Err(RecvTimeoutError::Timeout) => panic!("it does not say {what:?}, but {heard:?}"),
-                Err(RecvTimeoutError::Disconnected) => panic!("it never said {what:?}, but {heard:?}"),
+            match timeout_at(until, self.said.recv()).await {
+                Ok(Some(line)) if line.contains(what) => return line,
+                Ok(Some(line)) => heard.push(line),
+                Ok(None) => panic!("it never said {what:?}, but {heard:?}"),
+                Err(_) => panic!("it does not say {what:?}, but {heard:?}"),
             }
         }
     }
@@ -60,15 +60,14 @@ impl Process {
     }
 
     /// Waits until it has ended.
-    #[track_caller]
-    pub(crate) fn code(&mut self) -> Option<i32> {
+    pub(crate) async fn code(&mut self) -> Option<i32> {
         let until = Instant::now() + PATIENCE;
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return status.code();
             }
             assert!(Instant::now() < until, "it does not end");
-            std::thread::sleep(Duration::from_millis(20));
+            sleep(Duration::from_millis(20)).await;
         }
     }
 }
@@ -83,7 +82,7 @@ impl Drop for Process {
 }
 
 /// Hands over each line, until there are no more.
-fn hear(from: impl Read + Send + 'static, sender: Sender<String>) {
+fn hear(from: impl Read + Send + 'static, sender: UnboundedSender<String>) {
     std::thread::spawn(move || {
         for line in BufReader::new(from).lines().map_while(Result::ok) {
             if sender.send(line).is_err() {
