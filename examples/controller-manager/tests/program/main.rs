@@ -93,6 +93,9 @@ async fn times_of_an_election_that_make_no_sense_are_a_clear_error() {
     assert_eq!(program.code().await, Some(1));
 }
 
+/// How many deployments are worked on at a time.
+const WORKERS: u64 = 5;
+
 /// One that leads with a lease of 3 seconds, or waits for it.
 fn candidate(server: &TestServer, name: &str) -> Process {
     let election = ["--leader-elect", "--leader-elect-namespace", "default", "--identity", name];
@@ -144,17 +147,22 @@ async fn a_stopped_process_is_followed_by_another_and_does_nothing_when_it_goes_
     let mut two = candidate(&server, "two");
     two.says("one leads").await;
 
-    // In the middle of its work: it waits for an answer.
-    let held =
-        server.inject(Fault::delay(Duration::from_secs(2)).on(Verb::Create).resource("replicasets").times(1));
-    server.put(&deployment("middle")).unwrap();
-    while held.hits() == 0 {
+    // All its workers are in the middle of their work: they wait for an answer, which comes while it is stopped.
+    let held = Fault::delay(Duration::from_secs(1)).on(Verb::Create).resource("replicasets").times(WORKERS);
+    let held = server.inject(held);
+    let middle: Vec<String> = (0..WORKERS).map(|number| format!("middle-{number}")).collect();
+    for name in &middle {
+        server.put(&deployment(name)).unwrap();
+    }
+    while held.hits() < WORKERS {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     one.signal("-STOP");
     two.says("two leads").await;
     server.put(&deployment("second")).unwrap();
-    sets(&server, &["first", "middle", "second"]).await;
+    let middle = middle.iter().map(String::as_str);
+    let there: Vec<&str> = ["first"].into_iter().chain(middle).chain(["second"]).collect();
+    sets(&server, &there).await;
 
     // Now nobody is there who could do the work that waits.
     two.signal("-KILL");
@@ -170,7 +178,7 @@ async fn a_stopped_process_is_followed_by_another_and_does_nothing_when_it_goes_
         .map(|request| format!("{} {} {:?}", request.method, request.path, request.code))
         .collect();
     assert_eq!(writes, [] as [&str; 0], "nothing was done, nor the lease given away");
-    sets(&server, &["first", "middle", "second"]).await;
+    sets(&server, &there).await;
     let lease =
         server.object("coordination.k8s.io/v1/Lease", "default", "controller-manager").unwrap().unwrap();
     assert_eq!(lease["spec"]["holderIdentity"], "two");
