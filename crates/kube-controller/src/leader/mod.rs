@@ -17,6 +17,10 @@
 //! Where a coordinator decides who leads ([`coordinated`](LeaderElectorBuilder::coordinated)), candidates say that they are
 //! there with a [`LeaseCandidate`] each, and wait until the lease is given to them.
 //!
+//! What client-go calls `OnStartedLeading` is the work that [`run`](LeaderElector::run) is given. `OnStoppedLeading` and
+//! `OnNewLeader` are [`on_stopped`](LeaderElectorBuilder::on_stopped) and
+//! [`on_new_leader`](LeaderElectorBuilder::on_new_leader).
+//!
 //! Two things are beyond it: a Lease that somebody deletes or edits by hand, and a machine that is suspended as a whole
 //! where the monotonic clock stands still meanwhile.
 //!
