@@ -43,9 +43,11 @@
 //!   objects that are there then. Who wants it to end calls [`Kind::remove`].
 
 mod client;
+mod definition;
 mod entry;
 mod error;
 mod following;
+mod gone;
 mod informer;
 mod kind;
 mod live;
