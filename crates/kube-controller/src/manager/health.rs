@@ -119,7 +119,9 @@ pub(super) fn informers_have_synced(metrics: &kube_informer::Metrics) -> Result<
     let behind: Vec<String> = metrics
         .informers()
         .into_iter()
-        .filter(|informer| !matches!(informer.status.phase, Phase::Created | Phase::Stopped) && !informer.status.synced)
+        .filter(|informer| {
+            !matches!(informer.status.phase, Phase::Created | Phase::Stopped) && !informer.status.synced
+        })
         .map(|informer| match &informer.status.trouble {
             Some(trouble) => format!("{}: {}", informer.name, trouble.error),
             None => informer.name,

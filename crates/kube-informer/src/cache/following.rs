@@ -247,7 +247,7 @@ fn has_ended(status: &InformerStatus) -> bool {
 
 /// The server has such a kind: some of it, though perhaps not all, has been listed.
 fn is_there(status: &InformerStatus) -> bool {
-    status.synced || status.scopes.iter().any(|scope| scope.synced)
+    status.scopes.iter().any(|scope| scope.synced)
 }
 
 /// The server has said that there is no such kind, and nothing else since.

@@ -42,14 +42,8 @@ impl Gone<'_> {
     pub(super) async fn until_it_is_back(&self, looks: &mut Looks) -> Option<bool> {
         let (sender, mut heard) = watch::channel(Definition::default());
         let (resource, client) = (&self.about.resource, &self.server.client);
-        let hearing = hear_of_definition(
-            client,
-            &resource.resource,
-            &resource.group,
-            self.config,
-            self.seed,
-            &sender,
-        );
+        let hearing =
+            hear_of_definition(client, &resource.resource, &resource.group, self.config, self.seed, &sender);
         let looking = async {
             loop {
                 let due = looks.due(&heard.borrow_and_update());
