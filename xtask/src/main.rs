@@ -1,11 +1,15 @@
-//! The project's own commands: `cargo xtask test`, `bench`, `e2e-server`, `e2e-clients`, `schema`, `accessors`, `deny`.
+//! The project's own commands: `cargo xtask test`, `bench`, `e2e-server`, `e2e-clients`, `schema`, `accessors`, `places`,
+//! `deny`.
 
 mod accessors;
 #[cfg(test)]
 mod conformance;
 mod e2e;
+mod made;
+mod places;
 #[cfg(test)]
 mod readme;
+mod sources;
 mod step;
 
 use std::path::Path;
@@ -59,6 +63,12 @@ enum Command {
         #[arg(long)]
         check: bool,
     },
+    /// Make the files anew that say which number in protobuf is which field of a type, from k8s-openapi's sources
+    Places {
+        /// Change nothing; fail if a file is not up to date
+        #[arg(long)]
+        check: bool,
+    },
     /// Check licences, bans and duplicate versions (needs cargo-deny)
     Deny,
 }
@@ -71,6 +81,7 @@ fn main() -> ExitCode {
         Command::E2eClients { force } => e2e::program(Program::ClientGo, force),
         Command::Schema { check } => schema(check),
         Command::Accessors { check } => accessors::accessors(check),
+        Command::Places { check } => places::places(check),
         Command::Deny => step::run(&deny()),
     };
     match outcome {
@@ -93,7 +104,7 @@ fn test() -> Result<(), Failed> {
             .env("RUSTDOCFLAGS", "-D warnings"),
         Step::cargo("the benchmark runs", &["run", "--quiet", "--package", "bench", "--", "--quick"]),
     ];
-    for version in accessors::other_versions()? {
+    for version in sources::other_versions()? {
         // What a user adds, and no other package that would choose a version.
         let check =
             ["check", "--quiet", "--package", "kube-informer", "--package", "kube-controller", "--lib"];

@@ -83,7 +83,7 @@ impl Encoding {
     }
 
     /// Decodes one frame of a watch.
-    pub fn decode_event<K: DeserializeOwned>(
+    pub fn decode_event<K: DeserializeOwned + 'static>(
         self,
         frame: &[u8],
         options: DecodeOptions,
@@ -103,7 +103,7 @@ impl Encoding {
     }
 
     /// Decodes one item of a list, or what was kept of one.
-    pub fn decode_object<K: DeserializeOwned>(
+    pub fn decode_object<K: DeserializeOwned + 'static>(
         self,
         object: &[u8],
         options: DecodeOptions,

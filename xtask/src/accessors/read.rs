@@ -1,10 +1,10 @@
 //! What kinds k8s-openapi has, in which versions of Kubernetes.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::cannot;
-use crate::step::{self, Failed, Step};
+use crate::sources::{cannot, files_below, supported};
+use crate::step::Failed;
 
 /// A kind that can be listed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,31 +44,6 @@ pub(super) struct Kinds {
     pub(super) supported: BTreeSet<u32>,
 }
 
-/// Where the sources of k8s-openapi are that this workspace is built with.
-pub(super) fn sources() -> Result<PathBuf, Failed> {
-    let metadata = Step::cargo("where k8s-openapi is", &["metadata", "--format-version=1", "--locked"]);
-    let metadata = step::output(&metadata.inside(crate::root()))?;
-    let metadata: serde_json::Value = serde_json::from_slice(&metadata)
-        .map_err(|error| Failed::new(format!("cannot read what `cargo metadata` says: {error}")))?;
-    let packages = metadata["packages"].as_array().into_iter().flatten();
-    let manifests = packages.filter(|package| package["name"] == "k8s-openapi");
-    let manifests: Vec<&str> = manifests.filter_map(|package| package["manifest_path"].as_str()).collect();
-    match manifests[..] {
-        [manifest] => Ok(Path::new(manifest).with_file_name("src")),
-        _ => Err(Failed::new(format!("there should be one k8s-openapi, and there are {}", manifests.len()))),
-    }
-}
-
-/// The minor versions of Kubernetes that there are.
-pub(super) fn supported(sources: &Path) -> Result<BTreeSet<u32>, Failed> {
-    let mut supported = BTreeSet::new();
-    for entry in std::fs::read_dir(sources).map_err(|error| cannot("read", sources, &error))? {
-        let folder = entry.map_err(|error| cannot("read", sources, &error))?.file_name();
-        supported.extend(folder.to_str().and_then(|name| name.strip_prefix("v1_")?.parse::<u32>().ok()));
-    }
-    Ok(supported)
-}
-
 /// Reads all kinds, in the order of their paths.
 pub(super) fn kinds(sources: &Path) -> Result<Kinds, Failed> {
     let mut all: BTreeMap<(Vec<String>, String), Kind> = BTreeMap::new();
@@ -95,25 +70,6 @@ pub(super) fn kinds(sources: &Path) -> Result<Kinds, Failed> {
         return Err(Failed::new(format!("{kind:?} has a gap in its versions, which is not provided for")));
     }
     Ok(Kinds { all, supported })
-}
-
-/// All Rust files below a folder; none if it is not there.
-pub(super) fn files_below(folder: &Path) -> Result<Vec<PathBuf>, Failed> {
-    let (mut files, mut folders) = (Vec::new(), vec![folder.to_owned()]);
-    while let Some(folder) = folders.pop() {
-        if !folder.is_dir() {
-            continue;
-        }
-        for entry in std::fs::read_dir(&folder).map_err(|error| cannot("read", &folder, &error))? {
-            let path = entry.map_err(|error| cannot("read", &folder, &error))?.path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
-                files.push(path);
-            }
-        }
-    }
-    Ok(files)
 }
 
 /// The kind in a file, if there is one that can be listed.

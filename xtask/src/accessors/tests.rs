@@ -5,20 +5,19 @@ use std::path::{Path, PathBuf};
 
 use super::read::{self, Kind, Kinds};
 use super::write;
-use super::{FOLDER, found, wanted};
+use super::{FOLDER, wanted};
+use crate::sources::{files_below, sources};
 
 #[test]
 fn the_files_are_up_to_date() {
-    let (found, wanted) = (found(&crate::root().join(FOLDER)).unwrap(), wanted().unwrap());
-    let differs = |path: &&std::path::PathBuf| found.get(*path) != wanted.get(*path);
-    let stale: BTreeSet<_> = found.keys().chain(wanted.keys()).filter(differs).collect();
+    let stale = crate::made::stale(FOLDER, &wanted().unwrap()).unwrap();
     assert!(stale.is_empty(), "run `cargo xtask accessors`: {stale:?}");
 }
 
 /// Walks the sources without what makes the files, and reads the files without what wrote them.
 #[test]
 fn every_kind_that_k8s_openapi_can_list_has_an_accessor_in_each_version_that_has_it() {
-    let sources = read::sources().unwrap();
+    let sources = sources().unwrap();
     let mut versions = 0;
     for minor in 1..100 {
         let folder = sources.join(format!("v1_{minor}"));
@@ -27,7 +26,7 @@ fn every_kind_that_k8s_openapi_can_list_has_an_accessor_in_each_version_that_has
         }
         versions += 1;
         let mut listable = BTreeSet::new();
-        for file in read::files_below(&folder).unwrap() {
+        for file in files_below(&folder).unwrap() {
             let text = std::fs::read_to_string(&file).unwrap();
             let path =
                 file.parent().unwrap().strip_prefix(&folder).unwrap().to_str().unwrap().replace('/', "::");
@@ -76,7 +75,7 @@ fn file_of(folder: &Path, module: &str, kind: &str) -> PathBuf {
                 line.starts_with("pub fn ") && line.ends_with(&format!("(&self) -> Accessor<{kind}> {{"))
             })
     };
-    let mut found: Vec<PathBuf> = read::files_below(folder).unwrap();
+    let mut found: Vec<PathBuf> = files_below(folder).unwrap();
     found.retain(has);
     assert_eq!(found.len(), 1, "{module}::{kind} has one file: {found:?}");
     found.remove(0)

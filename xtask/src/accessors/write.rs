@@ -6,6 +6,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use super::read::{Kind, Kinds};
+use crate::sources;
 
 /// The first line of each file, after what it is.
 const MADE: &str = "Made by `cargo xtask accessors`: not to be edited.";
@@ -152,16 +153,8 @@ fn call(text: &mut String, begin: &str, entries: &[(String, Vec<String>)]) {
 
 /// The macros of k8s-openapi that let something through in those of the given versions that have one of these kinds.
 fn gates<'a>(kinds: impl IntoIterator<Item = &'a Kind>, among: &BTreeSet<u32>) -> Vec<String> {
-    let since: BTreeSet<u32> = kinds.into_iter().flat_map(|kind| kind.since.iter().copied()).collect();
-    let (Some(first), Some(last)) = (since.first(), since.last()) else { return Vec::new() };
-    // What is there in the first or the last version may have been there before, or stay.
-    match (among.first() != Some(first), among.last() != Some(last)) {
-        (true, true) if first == last => vec![format!("k8s_if_1_{first}")],
-        (true, true) => vec![format!("k8s_if_ge_1_{first}"), format!("k8s_if_le_1_{last}")],
-        (true, false) => vec![format!("k8s_if_ge_1_{first}")],
-        (false, true) => vec![format!("k8s_if_le_1_{last}")],
-        (false, false) => Vec::new(),
-    }
+    let since = kinds.into_iter().flat_map(|kind| kind.since.iter().copied()).collect();
+    sources::gates(&since, among)
 }
 
 /// The folder of a group: as k8s-openapi calls it.

@@ -12,7 +12,7 @@ use crate::event::{Event, EventError, INITIAL_EVENTS_END, WatchStatus};
 use crate::object::{DecodeError, DecodeOptions};
 
 /// Decodes one frame of a watch in protobuf; `message` is what its objects are.
-pub fn decode_event_proto<K: DeserializeOwned>(
+pub fn decode_event_proto<K: DeserializeOwned + 'static>(
     frame: &[u8],
     message: ProtoMessage,
     options: DecodeOptions,

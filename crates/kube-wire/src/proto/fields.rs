@@ -8,6 +8,7 @@ use super::error::{Cause, ProtoError};
 use super::table::{Field, Message, Step};
 use super::value::{Context, Slot, Value};
 use super::wire::{BYTES, Raw, Reader, Tag, VARINT};
+use crate::object::DecodeOptions;
 
 /// How deep structs inline structs; a test proves that this is enough.
 pub(super) const MAX_INLINE_DEPTH: usize = 2;
@@ -24,7 +25,13 @@ pub(super) struct Fields<'a, 'de> {
     outer_levels: usize,
     /// What was read last.
     slot: Slot<'a, 'de>,
+    /// `metadata` is shown without `managedFields`.
+    lean: bool,
 }
+
+/// What the number of an inlined message counts in a [place](Fields::place); a test proves that no field has a higher
+/// number.
+pub(super) const INLINED: u32 = 1000;
 
 /// One message, half read.
 #[derive(Clone, Copy)]
@@ -54,7 +61,19 @@ impl<'a, 'de> Fields<'a, 'de> {
             outer: [Level { reader: Reader::new(&[]), steps: &[], last: 0, message }; MAX_INLINE_DEPTH],
             outer_levels: 0,
             slot: Slot::new(context, depth),
+            lean: false,
         })
+    }
+
+    /// The fields of a whole object.
+    pub(super) fn of_object(
+        context: &'a Context,
+        message: Message,
+        bytes: &'de [u8],
+        options: DecodeOptions,
+    ) -> Result<Self, ProtoError> {
+        let fields = Self::new(context, message, bytes, 0)?;
+        Ok(Self { lean: !options.keep_managed_fields, ..fields })
     }
 
     /// Goes to the next field that JSON would show; none at the end.
@@ -111,9 +130,20 @@ impl<'a, 'de> Fields<'a, 'de> {
             }
         };
         (self.at.reader, self.at.last) = (reader, last);
-        let field = self.field(last);
+        let mut field = self.field(last);
+        if self.lean {
+            field = self.slot.context.table.lean(field);
+        }
         self.slot.set(field, raw);
         Ok(Some(field))
+    }
+
+    /// Where [`advance`](Self::advance) went to: the number of the field, and if it is one of an inlined message the
+    /// number of that, times [`INLINED`].
+    #[inline]
+    pub(super) fn place(&self) -> u32 {
+        let outer = self.outer.get(self.outer_levels.wrapping_sub(1));
+        outer.map_or(0, |outer| outer.last * INLINED) + self.at.last
     }
 
     /// Looks at all fields, and makes nothing of them.

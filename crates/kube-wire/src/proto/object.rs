@@ -10,7 +10,8 @@ use super::fields::Fields;
 use super::meta::peek_key_proto;
 use super::order::put_in_order;
 use super::table::{Field, ProtoMessage, Table};
-use super::value::{Context, Value};
+use super::typed;
+use super::value::Context;
 use super::wire::Raw;
 use crate::object::{DecodeError, DecodeOptions};
 
@@ -19,7 +20,7 @@ use crate::object::{DecodeError, DecodeOptions};
 ///
 /// The result is what [`decode_object`](crate::decode_object) makes of the JSON that a server sends for the same
 /// item. What the type does not name is passed over unread.
-pub fn decode_object_proto<K: DeserializeOwned>(
+pub fn decode_object_proto<K: DeserializeOwned + 'static>(
     object: &[u8],
     message: ProtoMessage,
     options: DecodeOptions,
@@ -28,12 +29,15 @@ pub fn decode_object_proto<K: DeserializeOwned>(
 }
 
 /// Decodes one object; `types` are its `apiVersion` and `kind`, if it has to have them.
-pub(super) fn decode_typed<K: DeserializeOwned>(
+pub(super) fn decode_typed<K: DeserializeOwned + 'static>(
     object: &[u8],
     message: ProtoMessage,
     types: Option<(&str, &str)>,
     options: DecodeOptions,
 ) -> Result<K, DecodeError> {
+    if let Some(decoded) = typed::decode(object, message, types, options) {
+        return Ok(decoded);
+    }
     let context = Context::new(Table::get());
     match K::deserialize(Object { context: &context, message, object, types, options }) {
         Ok(decoded) if !context.is_disordered() => Ok(decoded),
@@ -49,8 +53,8 @@ pub(super) fn check_typed(
     options: DecodeOptions,
 ) -> Result<bool, DecodeError> {
     let context = Context::new(Table::get());
-    let fields = Object { context: &context, message, object, types: None, options }.fields();
-    match fields.and_then(ObjectFields::check) {
+    let fields = Fields::of_object(&context, message.message(), object, options);
+    match fields.and_then(|mut fields| fields.check()) {
         Ok(()) if !context.is_disordered() => Ok(!context.is_doubtful()),
         Err(error) if !context.is_disordered() => Err(about(object, &error)),
         _ => decode_disordered(object, message, None, options).map(|Anything| false),
@@ -89,9 +93,9 @@ struct Object<'a, 'de> {
 
 impl<'a, 'de> Object<'a, 'de> {
     fn fields(self) -> Result<ObjectFields<'a, 'de>, ProtoError> {
-        let fields = Fields::new(self.context, self.message.message(), self.object, 0)?;
+        let fields = Fields::of_object(self.context, self.message.message(), self.object, self.options)?;
         let (api_version, kind) = self.types.unzip();
-        Ok(ObjectFields { fields, types: [kind, api_version], lean: !self.options.keep_managed_fields })
+        Ok(ObjectFields { fields, types: [kind, api_version] })
     }
 }
 
@@ -138,33 +142,10 @@ struct ObjectFields<'a, 'de> {
     fields: Fields<'a, 'de>,
     /// `kind` and `apiVersion`, until they have been handed out.
     types: [Option<&'de str>; 2],
-    /// `metadata` is shown without `managedFields`.
-    lean: bool,
 }
 
 /// The fields that are not in the message, in the order of [`ObjectFields::types`].
 static TYPES: [Field; 2] = [Field::string("kind"), Field::string("apiVersion")];
-
-impl ObjectFields<'_, '_> {
-    /// Goes to the next field of the message; none at the end.
-    #[inline]
-    fn advance(&mut self) -> Result<Option<&'static Field>, ProtoError> {
-        let Some(field) = self.fields.advance()? else { return Ok(None) };
-        if self.lean {
-            let slot = self.fields.slot_mut();
-            slot.field = slot.context.table.lean(field);
-        }
-        Ok(Some(field))
-    }
-
-    /// Looks at all fields of the message, and makes nothing of them.
-    fn check(mut self) -> Result<(), ProtoError> {
-        while self.advance()?.is_some() {
-            Value(self.fields.slot()).check()?;
-        }
-        Ok(())
-    }
-}
 
 impl<'de> MapAccess<'de> for ObjectFields<'_, 'de> {
     type Error = ProtoError;
@@ -176,8 +157,7 @@ impl<'de> MapAccess<'de> for ObjectFields<'_, 'de> {
                 return seed.deserialize(BorrowedStrDeserializer::new(field.name)).map(Some);
             }
         }
-        let Some(field) = self.advance()? else { return Ok(None) };
-        seed.deserialize(BorrowedStrDeserializer::new(field.name)).map(Some)
+        self.fields.next_key_seed(seed)
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, ProtoError> {

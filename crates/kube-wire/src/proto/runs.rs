@@ -29,6 +29,12 @@ impl<'a, 'de> Elements<'a, 'de> {
         Self { reader: Reader::new(&[]), count: 0, ..Self::new(list) }
     }
 
+    /// How many are left.
+    #[inline]
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
     /// What [`advance`](Self::advance) went to.
     #[inline]
     pub(super) fn slot(&self) -> &Slot<'a, 'de> {

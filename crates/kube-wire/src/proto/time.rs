@@ -45,6 +45,12 @@ impl Time {
         !(YEAR_ZERO + WEEK..YEAR_TEN_THOUSAND - WEEK).contains(&self.seconds)
     }
 
+    /// Its seconds and what is left in nanoseconds, as exact as JSON has them.
+    pub(super) fn parts(self, kind: Kind) -> (i64, i32) {
+        let micros = if kind == Kind::MicroTime { self.micros } else { 0 };
+        (self.seconds, (micros * 1000).cast_signed())
+    }
+
     /// The text of it, as Go writes it.
     pub(super) fn text(self, kind: Kind, buffer: &mut [u8; TIME_BYTES]) -> Result<&str, ProtoError> {
         buffer.copy_from_slice(b"0000-00-00T00:00:00.000000Z");

@@ -96,8 +96,9 @@ impl<'a, 'de> Value<'_, 'a, 'de> {
         self.0.raw.bytes
     }
 
+    /// The fields of the message that it is.
     #[inline]
-    fn fields(self) -> Result<Fields<'a, 'de>, ProtoError> {
+    pub(super) fn fields(self) -> Result<Fields<'a, 'de>, ProtoError> {
         let Slot { context, field, raw, depth, .. } = *self.0;
         Fields::new(context, context.table.below(field), raw.bytes, depth + 1)
     }

@@ -12,7 +12,7 @@ use crate::samples::Sample;
 /// Decodes a sample from both of its forms, and compares: false if the type takes neither. And [`is_right`].
 pub(crate) type Check = (fn(&Sample) -> bool, fn(&Sample, &[u8]) -> (Option<bool>, bool));
 
-fn check<K: DeserializeOwned + PartialEq + Debug>(sample: &Sample) -> bool {
+fn check<K: DeserializeOwned + PartialEq + Debug + 'static>(sample: &Sample) -> bool {
     [false, true].into_iter().all(|keep| {
         let options = DecodeOptions::default().keep_managed_fields(keep);
         let from_json: Result<K, _> = decode_object(&sample.json, options);
@@ -27,7 +27,7 @@ fn check<K: DeserializeOwned + PartialEq + Debug>(sample: &Sample) -> bool {
 }
 
 /// Whether bytes are right according to the kind, and whether the type takes them.
-pub(crate) fn is_right<K: DeserializeOwned>(sample: &Sample, bytes: &[u8]) -> (Option<bool>, bool) {
+pub(crate) fn is_right<K: DeserializeOwned + 'static>(sample: &Sample, bytes: &[u8]) -> (Option<bool>, bool) {
     let (message, options) = (crate::message(sample), DecodeOptions::default());
     let decoded: Result<K, _> = decode_object_proto(bytes, message, options);
     (check_object_proto(bytes, message, options).ok(), decoded.is_ok())
@@ -40,7 +40,7 @@ pub(crate) fn all() -> BTreeMap<(&'static str, &'static str), Check> {
     checks
 }
 
-fn add<K: Resource + DeserializeOwned + PartialEq + Debug>(
+fn add<K: Resource + DeserializeOwned + PartialEq + Debug + 'static>(
     checks: &mut BTreeMap<(&'static str, &'static str), Check>,
 ) {
     checks.insert((K::API_VERSION, K::KIND), (check::<K>, is_right::<K>));

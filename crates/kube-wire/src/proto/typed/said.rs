@@ -1,0 +1,83 @@
+//! What the made files say, as code.
+
+/// The fields of types: `NUMBER FIELD, ...;`, those that only some versions of Kubernetes have after the macros of
+/// k8s-openapi that let them through, those whose types are not filled in place after a `~`. The numbers are
+/// [places](super::Fields::place): 2001 is the field 1 of the message that is inlined as 2.
+macro_rules! places {
+    ($(
+        $([$($since:ident)+])?
+        $ty:ident {
+            $($number:literal $field:ident),*;
+            $([$($gate:ident)+] $($gated_number:literal $gated_field:ident),+;)*
+            $(~ $($other_number:literal $other_field:ident),+;)?
+        }
+    )+) => { $(
+        in_versions! { [$($($since)+)?]
+            impl Item for types::$ty {
+                #[inline]
+                fn read(value: &Slot<'_, '_>) -> Result<Self, ProtoError> {
+                    let mut filled = Self::default();
+                    fill(&mut filled, value).map(|()| filled)
+                }
+
+                #[inline]
+                fn put(&mut self, value: &Slot<'_, '_>) -> Result<(), ProtoError> {
+                    fill(self, value)
+                }
+
+                #[inline]
+                fn put_some(place: &mut Option<Self>, value: &Slot<'_, '_>) -> Result<(), ProtoError> {
+                    fill(place.insert(Self::default()), value)
+                }
+
+                #[inline]
+                fn push(list: &mut Vec<Self>, value: &Slot<'_, '_>) -> Result<(), ProtoError> {
+                    list.push(Self::default());
+                    list.last_mut().map_or(Ok(()), |place| fill(place, value))
+                }
+            }
+
+            impl Fill for types::$ty {
+                fn fill(&mut self, fields: &mut Fields<'_, '_>) -> Result<(), ProtoError> {
+                    while fields.advance()?.is_some() {
+                        let value = fields.slot();
+                        match fields.place() {
+                            $($number => self.$field.put(value)?,)*
+                            $($($other_number => self.$other_field = through_serde(value)?,)+)?
+                            _place => {
+                                $(in_versions! { [$($gate)+]
+                                    match _place {
+                                        $($gated_number => self.$gated_field.put(value)?,)+
+                                        _ => {}
+                                    }
+                                })*
+                            }
+                        }
+                    }
+                    Ok(())
+                }
+            }
+        }
+    )+ };
+}
+
+/// Something that is there only in some versions of Kubernetes.
+macro_rules! in_versions {
+    ([] $($what:tt)*) => { $($what)* };
+    ([$gate:ident $($more:ident)*] $($what:tt)*) => {
+        k8s_openapi::$gate! { in_versions! { [$($more)*] $($what)* } }
+    };
+}
+
+/// The kinds that are filled in place.
+macro_rules! kinds {
+    ($($($kind:ident)::+,)+) => {
+        /// Fills the place of an object, if it is for one of these kinds.
+        #[inline]
+        pub(super) fn fill_place<K: 'static>(place: &mut Option<K>, object: &Object<'_>) {
+            $(if object.fill::<K, k8s_openapi::$($kind)::+>(place) {
+                return;
+            })+
+        }
+    };
+}
