@@ -280,7 +280,7 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ClientKind<K> {
             wanted: written.in_words(&key),
             seen: seen.map(|version| version.to_string()),
             after: self.client.patience,
-            cause,
+            cause: cause.map(Box::new),
         })
     }
 

@@ -75,7 +75,7 @@ pub enum CacheError {
         "what was written to {resource} {wanted} did not arrive in {}; the copy is at {}{}",
         in_words(.after),
         .seen.as_deref().unwrap_or("none"),
-        because(.cause.as_ref())
+        because(.cause.as_deref())
     )]
     WriteNotSeen {
         /// `pods`, `deployments.apps`.
@@ -87,7 +87,7 @@ pub enum CacheError {
         /// How long it was waited for.
         after: Duration,
         /// What is wrong with the copy, if something is.
-        cause: Option<SourceError>,
+        cause: Option<Box<SourceError>>,
     },
     /// There is no index of that name.
     #[error("{resource} has no index with the name {name:?}; add it with add_index")]

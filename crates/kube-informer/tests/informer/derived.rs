@@ -50,9 +50,9 @@ spec:
 ";
 
 fn foo(name: &str, replicas: u32) -> Foo {
-    let mut foo = Foo::new(name, FooSpec { deployment_name: format!("{name}-deployment"), replicas });
-    foo.metadata.namespace = Some("default".to_owned());
-    foo
+    let mut made = Foo::new(name, FooSpec { deployment_name: format!("{name}-deployment"), replicas });
+    made.metadata.namespace = Some("default".to_owned());
+    made
 }
 
 #[tokio::test(start_paused = true)]
