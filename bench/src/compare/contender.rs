@@ -9,13 +9,14 @@ use tokio::process::Command;
 
 use crate::Error;
 use crate::measure::Figure;
+use crate::report::say;
 
 /// A library in one of its ways.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Contender {
     Ours(Residency),
-    /// Ours, with glibc told to keep more memory at hand for each thread.
-    OursRoomy(Residency),
+    /// Ours, with the allocator that the system has.
+    OursOnSystem(Residency),
     ClientGo(Way),
     KubeRuntime(Way),
 }
@@ -35,16 +36,14 @@ pub(super) enum Way {
     WatchList,
 }
 
-/// What tells glibc's allocator to keep up to so many pieces of each size at hand for each thread, instead of seven.
-const ROOMY: (&str, &str) = ("GLIBC_TUNABLES", "glibc.malloc.tcache_count=512");
-
 impl Contender {
-    pub(super) const ALL: [Contender; 9] = [
+    pub(super) const ALL: [Contender; 10] = [
         Contender::Ours(Residency::Adaptive),
         Contender::Ours(Residency::Packed),
         Contender::Ours(Residency::Decoded),
-        Contender::OursRoomy(Residency::Adaptive),
-        Contender::OursRoomy(Residency::Decoded),
+        Contender::OursOnSystem(Residency::Adaptive),
+        Contender::OursOnSystem(Residency::Packed),
+        Contender::OursOnSystem(Residency::Decoded),
         Contender::ClientGo(Way::List),
         Contender::ClientGo(Way::WatchList),
         Contender::KubeRuntime(Way::List),
@@ -58,9 +57,9 @@ impl fmt::Display for Contender {
             Contender::Ours(Residency::Adaptive) => "ours, adaptive",
             Contender::Ours(Residency::Packed) => "ours, packed",
             Contender::Ours(Residency::Decoded) => "ours, decoded",
-            Contender::OursRoomy(Residency::Adaptive) => "ours, adaptive, roomy",
-            Contender::OursRoomy(Residency::Packed) => "ours, packed, roomy",
-            Contender::OursRoomy(Residency::Decoded) => "ours, decoded, roomy",
+            Contender::OursOnSystem(Residency::Adaptive) => "ours, adaptive, system",
+            Contender::OursOnSystem(Residency::Packed) => "ours, packed, system",
+            Contender::OursOnSystem(Residency::Decoded) => "ours, decoded, system",
             Contender::ClientGo(Way::List) => "client-go, LIST",
             Contender::ClientGo(Way::WatchList) => "client-go, WatchList",
             Contender::KubeRuntime(Way::List) => "kube-rs, list",
@@ -76,28 +75,44 @@ const PATIENCE: Duration = Duration::from_secs(600);
 #[derive(Clone, Debug)]
 pub(super) struct Programs {
     ours: PathBuf,
+    /// None where it was not built.
+    on_system: Option<PathBuf>,
     /// None where there is no Go.
     client_go: Option<PathBuf>,
 }
 
 impl Programs {
     pub(super) fn new(client_go: Option<PathBuf>) -> Result<Self, Error> {
-        Ok(Self { ours: std::env::current_exe()?, client_go })
+        let ours = std::env::current_exe()?;
+        let on_system = ours.with_file_name(format!("bench-system{}", std::env::consts::EXE_SUFFIX));
+        let on_system = on_system.exists().then_some(on_system);
+        if on_system.is_none() {
+            say(
+                "what the system's allocator makes of it is left out: `cargo build --package bench --bins` is missing",
+            );
+        }
+        Ok(Self { ours, on_system, client_go })
     }
 
     pub(super) fn has(&self, contender: Contender) -> bool {
-        !matches!(contender, Contender::ClientGo(_)) || self.client_go.is_some()
+        self.program(contender).is_some()
+    }
+
+    fn program(&self, contender: Contender) -> Option<&Path> {
+        match contender {
+            Contender::Ours(_) | Contender::KubeRuntime(_) => Some(&self.ours),
+            Contender::OursOnSystem(_) => self.on_system.as_deref(),
+            Contender::ClientGo(_) => self.client_go.as_deref(),
+        }
     }
 
     /// The command that takes a measurement; none if there is no such program.
     fn command(&self, contender: Contender, arguments: &[(&str, String)]) -> Option<(&Path, Vec<String>)> {
-        let (program, dashes) = match contender {
-            Contender::ClientGo(_) => (self.client_go.as_deref()?, "-"),
-            _ => (self.ours.as_path(), "--"),
-        };
+        let program = self.program(contender)?;
+        let dashes = if matches!(contender, Contender::ClientGo(_)) { "-" } else { "--" };
         let mut all = match contender {
             Contender::ClientGo(_) => Vec::new(),
-            Contender::Ours(residency) | Contender::OursRoomy(residency) => {
+            Contender::Ours(residency) | Contender::OursOnSystem(residency) => {
                 let library = format!("{residency:?}").to_lowercase();
                 ["measure", "--library", &library].map(str::to_owned).to_vec()
             }
@@ -125,10 +140,6 @@ impl Programs {
         let (program, all) = self.command(contender, arguments).ok_or("there is no such program")?;
         let mut command = Command::new(program);
         command.args(&all).stdin(Stdio::null()).stderr(Stdio::inherit()).kill_on_drop(true);
-        if let Contender::OursRoomy(_) = contender {
-            let (name, value) = ROOMY;
-            command.env(name, value);
-        }
         if let Contender::ClientGo(way) = contender {
             command.env("KUBE_FEATURE_WatchListClient", (way == Way::WatchList).to_string());
         }

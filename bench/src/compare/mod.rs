@@ -145,11 +145,8 @@ impl Compare<'_> {
                 // How much of a collector's work falls into so few of them is a matter of luck.
                 continue;
             }
-            // Instructions are counted of programs as they are by default.
-            let counted = |contender: &Contender| {
-                self.programs.has(*contender) && !matches!(contender, Contender::OursRoomy(_))
-            };
-            let present: Vec<Contender> = contenders.iter().copied().filter(counted).collect();
+            let present: Vec<Contender> =
+                contenders.iter().copied().filter(|contender| self.programs.has(*contender)).collect();
             for contender in present {
                 self.count(row, contender, &arguments).await;
             }

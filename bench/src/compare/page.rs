@@ -19,9 +19,8 @@ pub(super) fn page(sections: &[Section], command: &str, rounds: (usize, usize)) 
         memory is its resident set as it stands two seconds after the sync; `FreeOSMemory` lines say what would be left if the \
         program gave back all that it could. Ours starts with WatchList, and gives nothing back by hand.\n\n\
         In lines of reads the ratio is of speed: 2 is twice as fast.\n\n\
-        A library does not choose the allocator of a program. Lines with \"larger caches of glibc\" are of the same program with \
-        `GLIBC_TUNABLES=glibc.malloc.tcache_count=512`: glibc keeps seven pieces of each size at hand for each thread, and an \
-        object has many more. All others are without.\n\n\
+        A library does not choose the allocator of a program. The Rust programs here, kube-rs among them, have jemalloc \
+        (`tikv-jemallocator`), as Go programs have Go's; lines with \"the system's allocator\" are of the same program without it.\n\n\
         - Machine: {}\n- Load average when the page was made, over 1, 5 and 15 minutes: {}\n",
         peers::machine(),
         peers::load()

@@ -78,9 +78,12 @@ pub(super) const OURS: [Contender; 3] = [
     Contender::Ours(Residency::Decoded),
 ];
 
-/// The same in a program that cares for its allocator.
-pub(super) const ROOMY: [Contender; 2] =
-    [Contender::OursRoomy(Residency::Adaptive), Contender::OursRoomy(Residency::Decoded)];
+/// The same in a program that does not choose its allocator.
+pub(super) const ON_SYSTEM: [Contender; 3] = [
+    Contender::OursOnSystem(Residency::Adaptive),
+    Contender::OursOnSystem(Residency::Packed),
+    Contender::OursOnSystem(Residency::Decoded),
+];
 
 const GO: [Contender; 2] = [Contender::ClientGo(Way::List), Contender::ClientGo(Way::WatchList)];
 const KUBE_RUNTIME: [Contender; 2] =
@@ -96,7 +99,7 @@ pub(super) fn row(step: &str, kind: &str, count: u64) -> String {
 /// All measurements that need a server.
 pub(super) fn jobs(sizes: &Sizes) -> Vec<Job> {
     let mut jobs = Vec::new();
-    let everybody = [&OURS[..], &GO, &KUBE_RUNTIME].concat();
+    let everybody = [&OURS[..], &ON_SYSTEM, &GO, &KUBE_RUNTIME].concat();
     for &count in &sizes.pods {
         jobs.push(job("sync", "pods", count, &everybody));
     }
@@ -104,7 +107,7 @@ pub(super) fn jobs(sizes: &Sizes) -> Vec<Job> {
     let one_each = [&OURS[..], &[ONE_GO, ONE_KUBE_RUNTIME]].concat();
     for handlers in [1, 10, 100] {
         let who = if handlers == 1 { &one_each[..] } else { &[OURS[0], OURS[2], ONE_GO] };
-        let who = &[who, &ROOMY].concat();
+        let who = &[who, &[ON_SYSTEM[0], ON_SYSTEM[2]]].concat();
         let mut events = job("events", "pods", sizes.pods_of_events, who);
         events.row = row("events", "pods", handlers);
         events.arguments.extend([("events", sizes.events.to_string()), ("handlers", handlers.to_string())]);
@@ -169,9 +172,12 @@ const fn decoding(
 }
 
 pub(super) const DECODES: [Decoding; 7] = [
-    decoding("decode protobuf", "pb", "pod", &[OURS[2], ONE_GO, ROOMY[1]]),
-    Decoding { kept: true, ..decoding("decode protobuf, kept", "pb", "pod", &[OURS[2], ONE_GO, ROOMY[1]]) },
-    decoding("decode protobuf, copied", "pb", "copy", &[OURS[2], ROOMY[1]]),
+    decoding("decode protobuf", "pb", "pod", &[OURS[2], ONE_GO, ON_SYSTEM[2]]),
+    Decoding {
+        kept: true,
+        ..decoding("decode protobuf, kept", "pb", "pod", &[OURS[2], ONE_GO, ON_SYSTEM[2]])
+    },
+    decoding("decode protobuf, copied", "pb", "copy", &[OURS[2], ON_SYSTEM[2]]),
     decoding("decode protobuf, five fields", "pb", "few", &[OURS[2]]),
     decoding("decode protobuf, projection", "pb", "projection", &[OURS[2]]),
     decoding("decode JSON", "json", "pod", &[OURS[2], ONE_GO, ONE_KUBE_RUNTIME]),

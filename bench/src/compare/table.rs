@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::contender::{Contender, Residency};
-use super::plan::{OURS, ROOMY, Sizes, row};
+use super::plan::{ON_SYSTEM, OURS, Sizes, row};
 use super::results::Results;
 
 /// Lines about one thing.
@@ -179,19 +179,19 @@ impl Maker<'_> {
         let mut lines = Vec::new();
         let rows = [
             ("decode protobuf", DECODED, "protobuf, full type", Some(AtMost(0.55))),
-            ("decode protobuf", ROOMY[1], "protobuf, full type, larger caches of glibc", None),
+            ("decode protobuf", ON_SYSTEM[2], "protobuf, full type, the system's allocator", None),
             ("decode protobuf, kept", DECODED, "protobuf, full type, the last 10,000 kept", None),
             (
                 "decode protobuf, kept",
-                ROOMY[1],
-                "protobuf, full type, the last 10,000 kept, larger caches of glibc",
+                ON_SYSTEM[2],
+                "protobuf, full type, the last 10,000 kept, the system's allocator",
                 None,
             ),
             ("decode protobuf, copied", DECODED, "no decoding: a copy of the full type", None),
             (
                 "decode protobuf, copied",
-                ROOMY[1],
-                "no decoding: a copy of the full type, larger caches of glibc",
+                ON_SYSTEM[2],
+                "no decoding: a copy of the full type, the system's allocator",
                 None,
             ),
             ("decode protobuf, five fields", DECODED, "protobuf, five fields", Some(AtMost(0.08))),
@@ -237,7 +237,7 @@ impl Maker<'_> {
         let row = row("sync", kind, count);
         let bar = |bar| Some(bar).filter(|_| bars);
         let mut lines = Vec::new();
-        for who in OURS {
+        for who in OURS.into_iter().chain(ON_SYSTEM) {
             let name = residency(who);
             let wall = if who == ADAPTIVE { bar(Bar::AtMost(0.45)) } else { None };
             let resident = match who {
@@ -319,7 +319,7 @@ impl Maker<'_> {
     fn events(&self) -> Section {
         let mut lines = Vec::new();
         for (handlers, bar) in [(1, Some(Bar::AtLeast(2.5))), (10, None), (100, Some(Bar::AtLeast(3.0)))] {
-            for who in OURS.into_iter().chain(ROOMY) {
+            for who in OURS.into_iter().chain(ON_SYSTEM) {
                 let bar = bar.filter(|_| who == ADAPTIVE);
                 let (row, name) = (row("events", "pods", handlers), residency(who));
                 let title = format!("{handlers} handlers, {name}");
@@ -481,8 +481,9 @@ fn residency(who: Contender) -> &'static str {
     match who {
         PACKED => "packed",
         DECODED => "decoded",
-        Contender::OursRoomy(Residency::Decoded) => "decoded, larger caches of glibc",
-        Contender::OursRoomy(_) => "adaptive, larger caches of glibc",
+        Contender::OursOnSystem(Residency::Decoded) => "decoded, system's allocator",
+        Contender::OursOnSystem(Residency::Packed) => "packed, system's allocator",
+        Contender::OursOnSystem(_) => "adaptive, system's allocator",
         _ => "adaptive",
     }
 }

@@ -1,0 +1,161 @@
+//! Measurements: what the figures in the README are made with.
+//!
+//! `cargo xtask bench` runs all of them in release mode; `--quick` only checks that they run.
+//!
+//! There are two programs that differ in their allocator: `bench` has jemalloc, `bench-system` what the system has.
+
+mod child;
+mod compare;
+mod follow;
+mod load;
+mod measure;
+mod memory;
+mod pods;
+mod replay;
+mod report;
+mod watchers;
+
+use clap::{Parser, Subcommand};
+
+/// Anything that stops a measurement.
+pub type Error = Box<dyn std::error::Error + Send + Sync>;
+
+#[derive(Debug, Parser)]
+#[command(
+    name = "cargo xtask bench",
+    about = "Measures the embedded API server under load, and this library beside client-go and kube-runtime"
+)]
+struct Arguments {
+    /// A small run that only shows that everything works
+    #[arg(long)]
+    quick: bool,
+    /// How many pods to create
+    #[arg(long, default_value_t = 100_000)]
+    pods: usize,
+    /// How many watchers follow the writes
+    #[arg(long, default_value_t = 50)]
+    watchers: usize,
+    /// How many writes a second they follow
+    #[arg(long, default_value_t = 1_000)]
+    rate: usize,
+    /// For how many seconds
+    #[arg(long, default_value_t = 10)]
+    seconds: usize,
+    /// Which of the two to measure
+    #[arg(long, default_value = "all")]
+    measure: Measure,
+    /// How many pods are copied in the comparison of libraries, small to large
+    #[arg(long, value_delimiter = ',', default_value = "1000,10000,100000")]
+    sizes: Vec<u64>,
+    /// How often each library is measured
+    #[arg(long, default_value_t = 3)]
+    rounds: usize,
+    /// Only rows of the comparison with this in their names, for example `sync pods`; nothing is written then
+    #[arg(long)]
+    only: Option<String>,
+    /// Leaves client-go out; nothing is written then
+    #[arg(long)]
+    without_go: bool,
+    /// Makes the page of the comparison anew, from the figures that a run has left
+    #[arg(long, value_name = "FILE")]
+    from: Option<std::path::PathBuf>,
+    #[command(subcommand)]
+    part: Option<Part>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Measure {
+    All,
+    /// The embedded API server under load
+    Server,
+    /// This library, client-go and kube-runtime
+    Libraries,
+}
+
+#[derive(Debug, Subcommand)]
+enum Part {
+    /// The server that is measured, in a process of its own
+    #[command(hide = true)]
+    Server,
+    /// The server that all libraries are compared on, in a process of its own
+    #[command(hide = true)]
+    Replay {
+        /// How many pods there are
+        pods: u64,
+        /// How many custom objects there are
+        widgets: u64,
+    },
+    /// One measurement of one library, in a process of its own
+    #[command(hide = true)]
+    Measure(measure::Settings),
+    /// A program that keeps a copy of all pods, in a process of its own
+    #[command(hide = true)]
+    Follow {
+        /// The library that keeps it
+        library: follow::Library,
+        /// The server's address
+        url: String,
+        /// How many pods there are
+        pods: usize,
+    },
+}
+
+/// What the command line says, in a program that has chosen its allocator.
+pub async fn run() -> Result<(), Error> {
+    let mut arguments = Arguments::parse();
+    match arguments.part {
+        Some(Part::Server) => return child::serve().await,
+        Some(Part::Replay { pods, widgets }) => return replay::serve(pods, widgets).await,
+        Some(Part::Measure(settings)) => {
+            measure::run(settings).await?;
+            // What the libraries do when they are stopped is not measured, and may take long.
+            std::process::exit(0);
+        }
+        Some(Part::Follow { library, url, pods }) => return follow::run(library, &url, pods).await,
+        None => {}
+    }
+    if arguments.quick {
+        arguments.pods = arguments.pods.min(500);
+        arguments.watchers = arguments.watchers.min(5);
+        arguments.rate = arguments.rate.min(200);
+        arguments.seconds = 1;
+    }
+    if arguments.measure != Measure::Libraries && arguments.from.is_none() {
+        measure_server(&arguments).await?;
+    }
+    if arguments.measure == Measure::Server {
+        return Ok(());
+    }
+    let whole = !arguments.quick && arguments.only.is_none() && !arguments.without_go;
+    let options = compare::Options {
+        quick: arguments.quick,
+        rounds: if arguments.quick { 1 } else { arguments.rounds.max(1) },
+        page: whole.then(compare::default_page),
+        sizes: arguments.sizes,
+        only: arguments.only,
+        from: arguments.from,
+        without_go: arguments.without_go,
+    };
+    compare::run(&options).await
+}
+
+/// The embedded API server under load.
+async fn measure_server(arguments: &Arguments) -> Result<(), Error> {
+    let server = child::Server::start().await?;
+    let mut report = report::Report::new("kube-testserver under load, and copies of its pods");
+    let before = server.resident();
+
+    load::create(&server, arguments.pods, &mut report).await?;
+    let json_bytes = load::list(&server, arguments.pods, &mut report).await?;
+    memory::weigh(before, server.resident(), arguments.pods, json_bytes, &mut report);
+    follow::compare(&server, arguments.pods, &mut report).await?;
+    watchers::follow(&server, arguments, &mut report).await?;
+    if let (Some(before), Some(after)) = (before, server.resident()) {
+        report.row(
+            "server resident at the end",
+            &format!("{:.0} MB (empty: {:.0} MB)", memory::megabytes(after), memory::megabytes(before)),
+        );
+    }
+    report.print();
+    server.stop().await
+}
