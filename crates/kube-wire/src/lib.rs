@@ -44,6 +44,10 @@
 //! what breaks one is an error value. One object that is too large is passed over, and named; what comes behind it is not
 //! lost.
 
+// What tests beside this crate call it, and some of them are used here too.
+#[cfg(test)]
+extern crate self as kube_wire;
+
 mod encoding;
 mod event;
 mod glimpse;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::read::{self, Kind, Kinds};
+use super::read::{Kind, Kinds};
 use super::write;
 use super::{FOLDER, wanted};
 use crate::sources::{files_below, sources};

@@ -29,8 +29,8 @@ pub(super) struct Fields<'a, 'de> {
     lean: bool,
 }
 
-/// What the number of an inlined message counts in a [place](Fields::place); a test proves that no field has a higher
-/// number.
+/// What the number of an inlined message counts in a [place](Fields::place). No field has so high a number: what makes the
+/// files of places refuses to.
 pub(super) const INLINED: u32 = 1000;
 
 /// One message, half read.

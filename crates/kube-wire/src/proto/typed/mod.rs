@@ -13,6 +13,8 @@ mod item;
 #[macro_use]
 mod said;
 mod places;
+#[cfg(test)]
+mod tests;
 
 use std::any::{Any, TypeId};
 

@@ -79,5 +79,11 @@ macro_rules! kinds {
                 return;
             })+
         }
+
+        /// How each kind is compared with what serde makes of it.
+        #[cfg(test)]
+        pub(super) const COMPARED: &[super::tests::Compared] = &[
+            $(super::tests::compared::<k8s_openapi::$($kind)::+>(),)+
+        ];
     };
 }
