@@ -121,7 +121,9 @@ pub(super) fn informers_have_synced(metrics: &kube_informer::Metrics, hub: &Hub)
     let mut behind: Vec<String> = metrics
         .informers()
         .into_iter()
-        .filter(|informer| informer.status.phase == Phase::Running && !informer.status.synced)
+        .filter(|informer| {
+            !matches!(informer.status.phase, Phase::Created | Phase::Stopped) && !informer.status.synced
+        })
         .map(|informer| match &informer.status.trouble {
             Some(trouble) => format!("{}: {}", informer.name, trouble.error),
             None => informer.name,
@@ -193,5 +195,21 @@ mod tests {
         assert_eq!(checks.failing(), ["disk"]);
         assert!(checks.remove("disk") && !checks.remove("disk"));
         assert_eq!(seen(&checks.page("healthz", "", "")).0, 200);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_kind_that_nobody_asks_for_because_it_is_not_there_has_not_synced() {
+        use kube_informer::cache::{Cache, CacheOptions};
+        use kube_informer::kube_core::{ApiResource, DynamicObject, GroupVersionKind};
+
+        let server = kube_testserver::TestServer::start().await.unwrap();
+        let metrics = kube_informer::Metrics::default();
+        let cache = Cache::with(server.in_process_client(), CacheOptions::new().metrics(&metrics)).unwrap();
+        cache.start().unwrap();
+        let widgets = ApiResource::from_gvk(&GroupVersionKind::gvk("example.com", "v1", "Widget"));
+        let informer = cache.kind_of::<DynamicObject>(&widgets).informer_now().await.unwrap();
+        informer.watch_status().wait_for(|status| status.phase == Phase::Resting).await.unwrap();
+        let error = informers_have_synced(&metrics).unwrap_err().to_string();
+        assert!(error.starts_with("not synced: widgets.example.com: "), "{error}");
     }
 }

@@ -28,6 +28,16 @@
 //! makes: `groups/apps/v1/deployment.rs`. Types of custom resources get theirs from the macro
 //! [`accessors!`](macro@crate::accessors). All of them are nothing but another way to say
 //! [`factory.of::<K>()`](crate::SharedInformerFactory::of): what is not called is not compiled.
+//!
+//! # What they cost to compile
+//!
+//! A program that follows three kinds took 12.0 to 14.0 s of CPU time to compile and link with accessors, and 12.5 to 13.7 s with
+//! `of::<K>()`: no difference that can be seen. The library itself took 6.7 to 7.9 s with all accessors, and 6.3 to 7.7 s
+//! with those of `core` and `apps` alone: about 0.4 s, once. These are `user` times of debug builds, in turns, with rustc 1.95 on two
+//! cores that others used too: three runs each of `time cargo rustc -p kube-informer --example three_kinds`, with and
+//! without `-- --cfg by_type`, after `touch crates/kube-informer/examples/three_kinds.rs`; and four and five of
+//! `time K8S_OPENAPI_ENABLED_VERSION=1.36 cargo build -p kube-informer -p kube-testserver`, after `touch crates/kube-informer/src/lib.rs`, with
+//! `groups/mod.rs` as it is and cut down to these two groups.
 
 #[macro_use]
 mod macros;

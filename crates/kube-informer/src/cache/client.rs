@@ -11,6 +11,8 @@ use parking_lot::Mutex;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::entry::Entry;
+use super::server::Patience;
 use super::written::{Written, namespace_in};
 use super::{Cache, CacheError, Kind, Missing, Query};
 use crate::object::{Object, key};
@@ -48,7 +50,8 @@ const MANY_NOTES: usize = 10_000;
 /// ```
 ///
 /// What was written through it is there when it is read through it: a read waits until the copy has come so far, for
-/// [`WRITE_TIMEOUT`] by default, and no longer. Bookmarks count: what the cache will never show is not waited for longer
+/// [`WRITE_TIMEOUT`] by default, and no longer: if the kind has yet to arrive, that is part of it. Then it is a
+/// [`CacheError::WriteNotSeen`]. Bookmarks count: what the cache will never show is not waited for longer
 /// than until the next. Writes by others are not waited for, and writes never wait.
 ///
 /// A read of one object waits for writes to that object, a list for all writes to the kind, or to the namespace that it
@@ -106,8 +109,10 @@ pub struct ClientKind<K> {
 impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ClientKind<K> {
     /// The object of a name, as it was last written through this client, or later.
     pub async fn get(&self, namespace: &str, name: &str) -> Result<Object<K>, CacheError> {
-        self.wait(Some(namespace), |of| *of == key(namespace, name) || of == name).await?;
-        self.kind.get(namespace, name).await
+        match self.wait(Some(namespace), |of| *of == key(namespace, name) || of == name).await? {
+            Some(entry) => self.kind.look_up(&entry, namespace, name),
+            None => self.kind.get(namespace, name).await,
+        }
     }
 
     /// The objects that a query asks for, as they were last written through this client, or later.
@@ -116,8 +121,10 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ClientKind<K> {
             Some(namespace) => of.split_once('/').is_none_or(|(one, _)| one == namespace),
             None => true,
         };
-        self.wait(query.namespace.as_deref(), within).await?;
-        self.kind.list(query).await
+        match self.wait(query.namespace.as_deref(), within).await? {
+            Some(entry) => self.kind.look_through(&entry, query),
+            None => self.kind.list(query).await,
+        }
     }
 
     /// Everything that was written to the kind through this client can be read: for those who come back later instead of
@@ -218,19 +225,31 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ClientKind<K> {
         waiting.map(|((_, key), written)| (key.clone(), written.clone())).collect()
     }
 
-    /// Waits until what was written can be read, in a namespace, or in all.
-    async fn wait(&self, namespace: Option<&str>, of: impl Fn(&String) -> bool) -> Result<(), CacheError> {
-        let patience = self.client.patience;
-        if patience.is_zero() || self.awaited(&of).is_empty() {
-            return Ok(());
+    /// Waits until what was written can be read, in a namespace, or in all; returns where, if anything was waited for.
+    async fn wait(
+        &self,
+        namespace: Option<&str>,
+        of: impl Fn(&String) -> bool,
+    ) -> Result<Option<Arc<Entry>>, CacheError> {
+        let patience = Patience::new(self.client.patience);
+        if patience.time.is_zero() || self.awaited(&of).is_empty() {
+            return Ok(None);
         }
-        self.client.cache.check_running()?;
+        let cache = &self.client.cache;
+        cache.check_running()?;
         let resource = &self.kind.about.resource;
-        if !self.client.cache.has(resource) && self.client.cache.missing(resource) != Missing::Start {
+        if !cache.has(resource) && cache.missing(resource) != Missing::Start {
             // The server is asked, or nobody.
-            return Ok(());
+            return Ok(None);
         }
-        let entry = self.kind.entry(namespace).await?;
+        let for_kind = patience.at_most(cache.patience().time);
+        let entry = match self.kind.entry(namespace, for_kind).await {
+            Err(CacheError::TimedOut { after, cause, .. }) if after == patience.time => {
+                // It may have been seen at the last moment.
+                return self.not_seen(&of, cause).map_or(Ok(None), Err);
+            }
+            entry => entry?,
+        };
         // The status says how far each namespace has come, a little later than the copy has.
         let (mut copy, mut status) =
             (entry.informer().store().watch_changes(), entry.informer().watch_status());
@@ -246,11 +265,23 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ClientKind<K> {
             }
         };
         // Whatever ended it: what counts is what is there.
-        let _ = tokio::time::timeout(patience, seen).await;
-        let Some((key, written)) = self.awaited(&of).into_iter().next() else { return Ok(()) };
-        let seen = entry.reached(namespace_in(&key)).map(|version| version.to_string());
-        let (resource, wanted) = (self.kind.resource(), written.in_words(&key));
-        Err(CacheError::WriteNotSeen { resource, wanted, seen, after: patience })
+        let _ = tokio::time::timeout(patience.left(), seen).await;
+        let cause = entry.informer().look(|status| status.trouble.as_ref().map(|one| one.error.clone()));
+        self.not_seen(&of, cause).map_or(Ok(Some(entry)), Err)
+    }
+
+    /// That some of what was written cannot be read; none if all of it can.
+    fn not_seen(&self, of: impl Fn(&String) -> bool, cause: Option<SourceError>) -> Option<CacheError> {
+        let (key, written) = self.awaited(of).into_iter().next()?;
+        let entry = self.client.cache.followed(&self.kind.about.resource);
+        let seen = entry.and_then(|entry| entry.reached(namespace_in(&key)));
+        Some(CacheError::WriteNotSeen {
+            resource: self.kind.resource(),
+            wanted: written.in_words(&key),
+            seen: seen.map(|version| version.to_string()),
+            after: self.client.patience,
+            cause: cause.map(Box::new),
+        })
     }
 
     fn failed(&self, error: &kube_client::Error) -> CacheError {

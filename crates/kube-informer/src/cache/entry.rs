@@ -64,6 +64,8 @@ pub(super) struct Entry {
     informer: SharedInformer<Raw>,
     parts: Arc<ArcSwap<Vec<Part>>>,
     pace: Pace,
+    /// Makes what it does by chance repeatable.
+    pub(super) seed: u64,
     state: Mutex<State>,
     /// When it was last read.
     used: Mutex<Instant>,
@@ -143,6 +145,7 @@ impl Entry {
             informer: builder.build(),
             parts,
             pace,
+            seed,
             state: Mutex::new(State { whole, sources }),
             used: Mutex::new(Instant::now()),
         }
@@ -376,6 +379,16 @@ pub(super) fn is_scope_gone(scope: &ScopeStatus) -> bool {
     /// Once may be an accident: a server that is being restarted.
     const TWICE: u64 = 2;
     scope.trouble.as_ref().is_some_and(|trouble| trouble.error.code == 404 && trouble.times >= TWICE)
+}
+
+/// Whoever asks for the kind asks in vain: the server does not know it, and that is certain enough not to ask again. Scopes
+/// that are refused know nothing else.
+pub(super) fn is_vain(status: &InformerStatus) -> bool {
+    let is_refused = |scope: &ScopeStatus| {
+        scope.trouble.as_ref().is_some_and(|trouble| matches!(trouble.error.code, 401 | 403))
+    };
+    let is_one_of_them = |scope: &ScopeStatus| is_scope_gone(scope) || is_refused(scope);
+    is_gone(status) && status.scopes.iter().all(|scope| is_scope_hopeless(scope) && is_one_of_them(scope))
 }
 
 fn source(client: &Client, api: &ApiResource, part: &Part, whole: bool) -> Arc<dyn ListWatch<Raw>> {

@@ -72,9 +72,10 @@ pub enum CacheError {
     },
     /// What the caller wrote did not arrive in time.
     #[error(
-        "what was written to {resource} {wanted} did not arrive in {}; the copy is at {}",
+        "what was written to {resource} {wanted} did not arrive in {}; the copy is at {}{}",
         in_words(.after),
-        .seen.as_deref().unwrap_or("none")
+        .seen.as_deref().unwrap_or("none"),
+        because(.cause.as_deref())
     )]
     WriteNotSeen {
         /// `pods`, `deployments.apps`.
@@ -85,6 +86,8 @@ pub enum CacheError {
         seen: Option<String>,
         /// How long it was waited for.
         after: Duration,
+        /// What is wrong with the copy, if something is.
+        cause: Option<Box<SourceError>>,
     },
     /// There is no index of that name.
     #[error("{resource} has no index with the name {name:?}; add it with add_index")]

@@ -8,7 +8,8 @@ use kube_core::GroupVersionResource;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use super::entry::{About, Entry, Extent, is_gone, is_scope_gone};
+use super::entry::{About, Entry, Extent, is_gone, is_scope_gone, is_vain};
+use super::gone::{Gone, Looks};
 use super::server::{Patience, Server};
 use super::{Cache, CacheError, CacheOptions, Phase, Shared};
 use crate::informer::{InformerStatus, Phase as InformerPhase, SharedInformer};
@@ -118,6 +119,7 @@ impl Shared {
             entry: Arc::downgrade(entry),
             informer: entry.informer().clone(),
             extent: entry.watch_extent(),
+            seed: entry.seed,
         };
         let (cache_ends, kind_ends) = (self.stop.clone(), entry.informer().ends());
         self.tasks.spawn(async move {
@@ -144,20 +146,22 @@ impl Shared {
     }
 }
 
-/// Watches over a kind that the server may not know yet, or not any more: what is there then is there no more, and what
-/// it is when it comes is learnt. The reflector goes on to ask, and what comes back is told.
+/// Watches over a kind that the server may not know yet, or not any more: what is there then is there no more, nobody is
+/// asked for it until it is back, and what it is when it comes is learnt.
 struct Watch {
     server: Arc<Server>,
     options: Arc<Mutex<CacheOptions>>,
     entry: Weak<Entry>,
     informer: SharedInformer<Raw>,
     extent: watch::Receiver<Extent>,
+    seed: u64,
 }
 
 impl Watch {
     async fn run(self) {
         let mut status = self.informer.watch_status();
         let mut pause = FIRST_PAUSE;
+        let (mut looks, mut lists) = (Looks::new(self.seed), 0);
         loop {
             let is_certain = || self.extent.borrow().certain;
             let to_do = |status: &InformerStatus| {
@@ -172,6 +176,15 @@ impl Watch {
             if is_gone(&status.borrow()) {
                 self.informer.forget(is_scope_gone);
                 self.doubt();
+                if self.informer.rest(is_vain) {
+                    let listed = self.informer.look(|status| status.lists);
+                    if std::mem::replace(&mut lists, listed) != listed {
+                        // It was there since it was last looked for.
+                        looks = Looks::new(self.seed);
+                    }
+                    self.until_it_is_back(&mut looks, &mut status).await;
+                    continue;
+                }
             }
             if !is_certain() {
                 self.learn().await;
@@ -185,6 +198,24 @@ impl Watch {
             } else {
                 tokio::time::sleep(pause).await;
                 pause = LONGEST_PAUSE.min(pause * 2);
+            }
+        }
+    }
+
+    /// Waits until a kind that is not asked for is there again, or until somebody asks for something else of it.
+    async fn until_it_is_back(&self, looks: &mut Looks, status: &mut watch::Receiver<InformerStatus>) {
+        let Some(about) = self.entry.upgrade().map(|entry| entry.about().clone()) else { return };
+        let config = self.options.lock().config.clone();
+        let gone = Gone { server: &self.server, about: &about, config: &config, seed: self.seed };
+        tokio::select! {
+            biased;
+            _ = status.wait_for(|status| status.phase != InformerPhase::Resting) => {}
+            said = gone.until_it_is_back(looks) => {
+                if let (Some(namespaced), Some(entry)) = (said, self.entry.upgrade()) {
+                    // One that has been stopped meanwhile has nothing to learn, and nothing to do.
+                    drop(entry.learn(namespaced, &self.options));
+                }
+                drop(self.informer.wake());
             }
         }
     }
@@ -216,7 +247,7 @@ fn has_ended(status: &InformerStatus) -> bool {
 
 /// The server has such a kind: some of it, though perhaps not all, has been listed.
 fn is_there(status: &InformerStatus) -> bool {
-    status.synced || status.scopes.iter().any(|scope| scope.synced)
+    status.scopes.iter().any(|scope| scope.synced)
 }
 
 /// The server has said that there is no such kind, and nothing else since.

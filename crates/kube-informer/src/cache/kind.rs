@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use super::entry::{About, Entry};
 use super::informer::CacheInformer;
 use super::options::Missing;
+use super::server::Patience;
 use super::{Cache, CacheError, Query, live};
 use crate::lister::NotFound;
 use crate::object::{Lens, Matcher, Object, Raw};
@@ -103,12 +104,15 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> Kind<K> {
                 Missing::Live => return Ok(None),
             }
         }
-        Ok(Some(self.entry(namespace).await?))
+        Ok(Some(self.entry(namespace, self.cache.patience()).await?))
     }
 
     /// What is followed, when everything of a namespace has arrived, or of all.
-    pub(super) async fn entry(&self, namespace: Option<&str>) -> Result<Arc<Entry>, CacheError> {
-        let patience = self.cache.patience();
+    pub(super) async fn entry(
+        &self,
+        namespace: Option<&str>,
+        patience: Patience,
+    ) -> Result<Arc<Entry>, CacheError> {
         let entry = self.cache.entry(&self.about, self.whole, patience).await?;
         entry.synced(namespace, patience).await?;
         Ok(entry)

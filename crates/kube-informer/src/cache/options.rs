@@ -141,15 +141,14 @@ impl KindOptions {
         self
     }
 
-    /// Only these namespaces, instead of those of other kinds; all if there is none.
+    /// Only these namespaces, instead of those that were named before and of those of other kinds; all if there is none.
     #[must_use]
     pub fn namespaces(mut self, namespaces: impl IntoIterator<Item: Into<String>>) -> Self {
-        let own = self.namespaces.get_or_insert_default();
-        own.extend(namespaces.into_iter().map(|namespace| (namespace.into(), ObjectOptions::new())));
+        self.namespaces = Some(named(namespaces));
         self
     }
 
-    /// A namespace with options of its own. The name `""` is for all that are not named.
+    /// One more namespace, with options of its own, or with others than before. The name `""` is for all that are not named.
     #[must_use]
     pub fn namespace(mut self, namespace: impl Into<String>, options: ObjectOptions) -> Self {
         self.namespaces.get_or_insert_default().insert(namespace.into(), options);
@@ -177,6 +176,11 @@ impl KindOptions {
         self.residency = Some(residency);
         self
     }
+}
+
+/// Namespaces without options of their own.
+fn named(namespaces: impl IntoIterator<Item: Into<String>>) -> BTreeMap<String, ObjectOptions> {
+    namespaces.into_iter().map(|namespace| (namespace.into(), ObjectOptions::new())).collect()
 }
 
 /// What a cache keeps.
@@ -229,11 +233,10 @@ impl CacheOptions {
         self
     }
 
-    /// Only these namespaces, of kinds that have any, instead of those that were named before.
+    /// Only these namespaces, of kinds that have any, instead of those that were named before; all if there is none.
     #[must_use]
     pub fn namespaces(mut self, namespaces: impl IntoIterator<Item: Into<String>>) -> Self {
-        let named = namespaces.into_iter().map(|namespace| (namespace.into(), ObjectOptions::new()));
-        self.namespaces = Some(named.collect());
+        self.namespaces = Some(named(namespaces));
         self
     }
 
@@ -244,7 +247,7 @@ impl CacheOptions {
         self
     }
 
-    /// A namespace with options of its own. The name `""` is for all that are not named.
+    /// One more namespace, with options of its own, or with others than before. The name `""` is for all that are not named.
     #[must_use]
     pub fn namespace(mut self, namespace: impl Into<String>, options: ObjectOptions) -> Self {
         self.namespaces.get_or_insert_default().insert(namespace.into(), options);

@@ -101,6 +101,11 @@ impl Patience {
         Self { time, began: Instant::now() }
     }
 
+    /// No longer than so long from the same moment on.
+    pub(super) fn at_most(self, time: Duration) -> Self {
+        Self { time: self.time.min(time), ..self }
+    }
+
     pub(super) fn left(&self) -> Duration {
         self.time.saturating_sub(self.began.elapsed())
     }

@@ -9,6 +9,10 @@
 //! | [`ObjectOrMetadataInformerFactory`] | group, version and resource | informers of whole objects where the first factory knows the resource, of the metadata elsewhere |
 //!
 //! The first three are one [`InformerFactory`], asked in different ways; the last is made of two of them.
+//!
+//! An informer of a factory whose kind the server does not know, or not any more, goes on to ask for it, after pauses that
+//! grow up to [a limit](crate::reflector::Config::backoff_max), as client-go's do, and what it knew stays in its copy until
+//! the server has said otherwise. A [cache](crate::cache) takes such objects out, and asks no more until the kind is back.
 
 mod builder;
 mod dynamic;

@@ -233,6 +233,27 @@ impl<K: Resource + Send + Sync + 'static> SharedInformer<K> {
         }
     }
 
+    /// Asks the server no more, if the status is so that it is of no use, until it is [woken](Self::wake) or told what to
+    /// follow. Listeners, indexes and what is known of each scope stay. Says whether it rests.
+    pub(crate) fn rest(&self, is_of_no_use: impl FnOnce(&InformerStatus) -> bool) -> bool {
+        let mut sources = self.shared.sources.lock();
+        match &mut *sources {
+            Some(sources) if !self.is_stopped() && is_of_no_use(&self.shared.status.borrow()) => {
+                sources.rest(&self.shared);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Asks again, if it rests.
+    pub(crate) fn wake(&self) -> Result<(), InformerError> {
+        match &mut *self.shared.sources.lock() {
+            Some(sources) if !self.is_stopped() => sources.wake(&self.shared),
+            _ => Err(self.stopped_error()),
+        }
+    }
+
     /// Tells listeners the objects of each zone again at its own period, from now on.
     pub(crate) fn resync_zones(&self, zones: Vec<Zone>) {
         let now = tokio::time::Instant::now().into_std();

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::builder::Settings;
-use super::{InformerError, Shared, process};
+use super::{InformerError, Phase, Shared, process};
 use crate::source::{ListWatch, Scope, is_segment};
 use crate::store::Write;
 
@@ -17,6 +17,8 @@ pub(super) struct Sources<K> {
     followed: Vec<Followed<K>>,
     next_id: u64,
     started: bool,
+    /// None of them is asked for anything: they have been stopped, until something is followed again.
+    resting: bool,
 }
 
 /// A source that is followed, or is to be.
@@ -32,7 +34,7 @@ pub(super) struct Followed<K> {
 
 impl<K: Resource + Send + Sync + 'static> Sources<K> {
     pub(super) fn new(settings: Settings<K>, sources: Vec<Arc<dyn ListWatch<K>>>) -> Self {
-        let mut new = Self { settings, followed: Vec::new(), next_id: 0, started: false };
+        let mut new = Self { settings, followed: Vec::new(), next_id: 0, started: false, resting: false };
         new.followed = sources.into_iter().map(|source| new.follow(source, false)).collect();
         new
     }
@@ -52,6 +54,24 @@ impl<K: Resource + Send + Sync + 'static> Sources<K> {
         }
     }
 
+    /// Asks no more. What is known of each source is kept, and said, until something is followed again.
+    pub(super) fn rest(&mut self, shared: &Shared<K>) {
+        self.resting = true;
+        for one in &self.followed {
+            one.stop.cancel();
+        }
+        shared.status.send_modify(|status| status.phase = Phase::Resting);
+    }
+
+    /// Follows again what it followed before it rested, if it rests.
+    pub(super) fn wake(&mut self, shared: &Arc<Shared<K>>) -> Result<(), InformerError> {
+        if !self.resting {
+            return Ok(());
+        }
+        let sources = self.followed.iter().map(|one| Arc::clone(&one.source)).collect();
+        self.change(shared, sources, false)
+    }
+
     /// Follows these sources, and none else.
     pub(super) fn change(
         &mut self,
@@ -60,10 +80,11 @@ impl<K: Resource + Send + Sync + 'static> Sources<K> {
         anew: bool,
     ) -> Result<(), InformerError> {
         disjoint(&sources.iter().map(ListWatch::scope).collect::<Vec<_>>())?;
+        let rested = std::mem::take(&mut self.resting);
         let mut before = std::mem::take(&mut self.followed);
         let first_new = self.next_id + 1;
         for source in sources {
-            let same = before.iter().position(|one| !anew && Arc::ptr_eq(&one.source, &source));
+            let same = before.iter().position(|one| !anew && !rested && Arc::ptr_eq(&one.source, &source));
             let one = match same {
                 Some(at) => before.swap_remove(at),
                 None => self.follow(source, anew),
@@ -84,7 +105,12 @@ impl<K: Resource + Send + Sync + 'static> Sources<K> {
         stage.fanout.tell_again(Instant::now().into_std(), &shared.store.snapshot());
         drop(stage);
         let objects = shared.store.snapshot().len();
-        shared.status.send_modify(|status| status.cover(&scopes, objects));
+        shared.status.send_modify(|status| {
+            status.cover(&scopes, objects);
+            if rested {
+                status.phase = Phase::Running;
+            }
+        });
         if self.started {
             for one in self.followed.iter().filter(|one| one.id >= first_new) {
                 process::run(shared, &self.settings, one);

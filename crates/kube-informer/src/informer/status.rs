@@ -18,6 +18,9 @@ pub enum Phase {
     Created,
     /// It follows the server, or tries to.
     Running,
+    /// The server has no such kind, or not any more, as [`trouble`](InformerStatus::trouble) says: it is not asked, until it
+    /// has. Only kinds of a [cache](crate::cache) do that; other informers go on to ask.
+    Resting,
     /// It has been stopped.
     Stopped,
 }

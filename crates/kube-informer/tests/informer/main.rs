@@ -12,6 +12,7 @@ mod by_resource;
 mod cache;
 mod controller;
 mod crowd;
+mod derived;
 mod discovery;
 mod factory;
 mod handlers;

@@ -5,16 +5,19 @@ use kube_client::Client;
 use kube_client::api::{Api, ApiResource, DeleteParams, DynamicObject, PostParams};
 use kube_core::GroupVersionKind;
 use kube_informer::SharedInformer;
+use kube_informer::cache::{Cache, CacheError, CacheOptions, Query};
+use kube_informer::informer::Phase;
 use kube_informer::source::KubeSource;
 use kube_informer_e2e::{in_store, on_server};
 use serde_json::json;
 
-use crate::heard::listen;
+use crate::heard::{Heard, listen};
 use crate::servers::{Which, on_both_servers};
 use crate::{PATIENCE, quick, synced, trouble, until};
 
 on_both_servers! {
     a_definition_that_is_deleted_and_installed_again_with_another_version_is_followed_again,
+    a_kind_of_a_cache_rests_while_its_definition_is_gone_and_comes_back_with_it,
 }
 
 const GROUP: &str = "e2e.example.com";
@@ -118,4 +121,44 @@ async fn a_definition_that_is_deleted_and_installed_again_with_another_version_i
     assert_eq!(heard.all_of(&informer).await, Vec::<String>::new());
     assert_eq!(in_store(&informer), on_server(&widgets).await.unwrap());
     informer.shutdown().await;
+}
+
+async fn a_kind_of_a_cache_rests_while_its_definition_is_gone_and_comes_back_with_it(which: Which) {
+    const GROUP: &str = "resting.example.com";
+    let server = which.shared().await;
+    let client = server.client().await;
+    let kind = widget(GROUP, "v1");
+    let widgets: Api<DynamicObject> = Api::default_namespaced_with(client.clone(), &kind);
+    let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
+    let cache = Cache::with(client.clone(), CacheOptions::new().config(quick())).unwrap();
+    cache.start().unwrap();
+    let cached = cache.kind_of::<DynamicObject>(&kind);
+    let size = |one: &DynamicObject| Some(one.data["spec"]["size"].to_string());
+    cached.add_index("size", size).await.unwrap();
+    let informer = cached.informer_now().await.unwrap();
+    let heard = Heard::default();
+    informer.add_event_handler(heard.handler()).unwrap();
+    let mut status = informer.watch_status();
+    // The first time it has never been there.
+    for size in 1..=3 {
+        let rests = status.wait_for(|status| status.phase == Phase::Resting && status.objects == 0);
+        let errors = tokio::time::timeout(PATIENCE, rests).await.expect("it goes on to ask").unwrap().errors;
+        let error = cached.list(&Query::new()).await.unwrap_err();
+        assert!(matches!(&error, CacheError::CannotSync { cause, .. } if cause.code == 404), "{error}");
+        // Six times as long as it waits at most between two requests.
+        tokio::time::sleep(std::time::Duration::from_secs(3)).await;
+        assert_eq!(informer.status().errors, errors, "nobody asks");
+
+        install(&client, GROUP, &["v1"]).await;
+        create(&widgets, &of_size(&kind, size)).await;
+        let back = status.wait_for(|status| status.objects == 1 && status.trouble.is_none());
+        tokio::time::timeout(PATIENCE, back).await.expect("it does not come back").unwrap();
+        let found = cached.list(&Query::new().index("size", size.to_string())).await.unwrap();
+        assert_eq!(found.len(), 1);
+        let there = on_server(&widgets).await.unwrap();
+        assert_eq!(heard.all(|| there.clone()).await, Vec::<String>::new());
+        definitions.delete(&format!("widgets.{GROUP}"), &DeleteParams::default()).await.unwrap();
+    }
+    assert_eq!(heard.all(Default::default).await, Vec::<String>::new(), "it went with its definition");
+    cache.shutdown().await;
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kube_core::DynamicObject;
 use kube_core::params::{DeleteParams, Patch, PatchParams};
-use kube_informer::cache::{CacheError, CacheOptions, ObjectOptions, Query};
+use kube_informer::cache::{CacheError, CacheOptions, ObjectOptions, Query, WRITE_TIMEOUT};
 use kube_testserver::{Fault, Verb};
 use serde_json::json;
 
@@ -98,6 +98,72 @@ async fn a_write_that_does_not_arrive_is_an_error_after_a_while() {
     let mut status = cache.kind::<ConfigMap>().informer().await.unwrap().watch_status();
     status.wait_for(|status| status.objects == 4).await.unwrap();
     assert!(configs.get("shop", "x").await.is_ok() && configs.has_seen_writes());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kind_that_has_yet_to_arrive_is_part_of_the_wait_for_a_write() {
+    let server = server().await;
+    three(&server);
+    let cache = cache(&server, CacheOptions::new());
+    let configs = cache.client().kind::<ConfigMap>();
+    let written = configs.create(&config("x", "1")).await.unwrap();
+    server.inject(Fault::no_reply().resource("configmaps"));
+    for one_object in [true, false] {
+        let started = tokio::time::Instant::now();
+        let error = match one_object {
+            true => configs.get("shop", "x").await.unwrap_err(),
+            false => configs.list(&Query::new()).await.unwrap_err(),
+        };
+        assert_eq!(started.elapsed(), WRITE_TIMEOUT, "{error}");
+        let CacheError::WriteNotSeen { wanted, after, seen, .. } = &error else { panic!("{error}") };
+        let version = written.metadata.resource_version.clone().unwrap();
+        assert_eq!((wanted, *after, seen), (&format!("at version {version}"), WRITE_TIMEOUT, &None));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kind_that_arrives_late_and_without_the_write_leaves_less_time_for_it() {
+    let server = server().await;
+    three(&server);
+    let cache = cache(&server, CacheOptions::new().namespaces(["shop", "bank"]));
+    let configs = cache.client().kind::<ConfigMap>();
+    configs.create(&config("x", "1")).await.unwrap();
+    // There are lists only: one comes late, and the other is old.
+    server.inject(Fault::reply(400).on(Verb::Watch).times(2));
+    server.inject(Fault::no_reply().on(Verb::Watch).skip(2));
+    server.inject(Fault::delay(Duration::from_secs(6)).on(Verb::List).namespace("bank"));
+    server.inject(Fault::stale_read(1).on(Verb::List).namespace("shop"));
+    let started = tokio::time::Instant::now();
+    let error = configs.list(&Query::new()).await.unwrap_err();
+    assert!(matches!(&error, CacheError::WriteNotSeen { seen: Some(_), .. }), "{error}");
+    assert_eq!(started.elapsed(), WRITE_TIMEOUT);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_waits_for_a_write_hears_at_once_that_the_kind_cannot_be_had() {
+    let server = server().await;
+    let cache = cache(&server, CacheOptions::new());
+    let configs = cache.client().kind::<ConfigMap>();
+    configs.create(&config("x", "1")).await.unwrap();
+    server.inject(Fault::reply(403).on(Verb::Watch));
+    server.inject(Fault::reply(403).on(Verb::List));
+    let started = tokio::time::Instant::now();
+    let error = configs.get("shop", "x").await.unwrap_err();
+    assert!(matches!(&error, CacheError::CannotSync { cause, .. } if cause.code == 403), "{error}");
+    assert!(started.elapsed() < Duration::from_secs(1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_shorter_time_for_kinds_to_arrive_is_kept_to_by_those_who_wait_for_a_write() {
+    let server = server().await;
+    let cache = cache(&server, CacheOptions::new().sync_timeout(Duration::from_secs(4)));
+    let configs = cache.client().kind::<ConfigMap>();
+    configs.create(&config("x", "1")).await.unwrap();
+    server.inject(Fault::no_reply().resource("configmaps"));
+    let started = tokio::time::Instant::now();
+    let error = configs.get("shop", "x").await.unwrap_err();
+    assert!(matches!(error, CacheError::TimedOut { .. }), "{error}");
+    assert_eq!(started.elapsed(), Duration::from_secs(4));
 }
 
 #[tokio::test(start_paused = true)]

@@ -4,6 +4,7 @@ mod bad_input;
 mod changing;
 mod client;
 mod extent;
+mod gone;
 mod kinds;
 mod options;
 mod reading;

@@ -44,6 +44,25 @@ async fn what_is_not_set_is_inherited_and_what_is_empty_ends_that() {
         ),
         (options().namespaces(["shop"]).kind::<ConfigMap>(kind().namespaces([""; 0])), set(everything)),
         (options().namespaces(["shop"]).kind::<ConfigMap>(kind()), set(["shop/db", "shop/web"])),
+        // All of them instead of those that were named before; one beside them.
+        (options().namespaces(["shop"]).namespaces(["bank"]), set(["bank/db", "bank/web"])),
+        (options().namespaces(["shop"]).namespaces([""; 0]), set(everything)),
+        (
+            options().kind::<ConfigMap>(kind().namespaces(["shop"]).namespaces(["bank"])),
+            set(["bank/db", "bank/web"]),
+        ),
+        (
+            options().kind::<ConfigMap>(kind().namespace("shop", labels("app=web")).namespaces(["shop"])),
+            set(["shop/db", "shop/web"]),
+        ),
+        (
+            options().kind::<ConfigMap>(kind().namespaces(["bank"]).namespace("shop", labels("app=web"))),
+            set(["bank/db", "bank/web", "shop/web"]),
+        ),
+        (
+            options().namespaces(["bank"]).namespace("shop", labels("app=web")),
+            set(["bank/db", "bank/web", "shop/web"]),
+        ),
         // A namespace of the defaults over the defaults, and under the kind.
         (
             options()
