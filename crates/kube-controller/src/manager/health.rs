@@ -209,7 +209,8 @@ mod tests {
         let widgets = ApiResource::from_gvk(&GroupVersionKind::gvk("example.com", "v1", "Widget"));
         let informer = cache.kind_of::<DynamicObject>(&widgets).informer_now().await.unwrap();
         informer.watch_status().wait_for(|status| status.phase == Phase::Resting).await.unwrap();
-        let error = informers_have_synced(&metrics).unwrap_err().to_string();
+        let hub = Hub::new(tokio::sync::mpsc::unbounded_channel().0);
+        let error = informers_have_synced(&metrics, &hub).unwrap_err().to_string();
         assert!(error.starts_with("not synced: widgets.example.com: "), "{error}");
     }
 }
