@@ -100,6 +100,14 @@ fn test() -> Result<(), Failed> {
         Step::cargo("clippy", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]),
         // What needs a real server comes last.
         Step::cargo("tests and doc tests", &["test", "--workspace"]).env("KUBE_INFORMER_E2E", "skip"),
+        Step::cargo(
+            "what the README shows",
+            &["run", "--quiet", "--package", "kube-informer", "--example", "hello"],
+        ),
+        Step::cargo(
+            "its factories",
+            &["run", "--quiet", "--package", "kube-informer", "--example", "factories"],
+        ),
         Step::cargo("docs", &["doc", "--workspace", "--no-deps", "--quiet"])
             .env("RUSTDOCFLAGS", "-D warnings"),
         Step::cargo("the benchmark's programs", &["build", "--quiet", "--package", "bench", "--bins"]),

@@ -4,6 +4,7 @@ use std::fmt;
 use std::pin::Pin;
 
 use kube_informer::factory::{InformerFactory, Mode, NotSynced};
+use kube_informer::kube_core::GroupVersionResource;
 use kube_informer::{Cache, ObjectOrMetadataInformerFactory};
 use tokio_util::sync::CancellationToken;
 
@@ -128,6 +129,14 @@ impl fmt::Debug for Task {
     }
 }
 
+/// `pods`, `deployments.apps`.
+fn in_full(resource: &GroupVersionResource) -> String {
+    match resource.group.as_str() {
+        "" => resource.resource.clone(),
+        group => format!("{}.{group}", resource.resource),
+    }
+}
+
 fn named(unsynced: Vec<NotSynced>) -> Vec<String> {
     let each = unsynced.into_iter().map(|one| match one.cause {
         Some(cause) => format!("{}: {cause}", one.resource),
@@ -228,8 +237,8 @@ impl Runnable for Cache {
         Some(Box::new(move || {
             let unsynced = cache.status().into_iter().filter(|(_, status)| !status.synced);
             let each = unsynced.map(|(resource, status)| match status.trouble {
-                Some(trouble) => format!("{}: {}", resource.resource, trouble.error),
-                None => resource.resource,
+                Some(trouble) => format!("{}: {}", in_full(&resource), trouble.error),
+                None => in_full(&resource),
             });
             each.collect()
         }))

@@ -244,9 +244,10 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ClientKind<K> {
         }
         let for_kind = patience.at_most(cache.patience().time);
         let entry = match self.kind.entry(namespace, for_kind).await {
-            Err(CacheError::TimedOut { after, cause, .. }) if after == patience.time => {
-                // It may have been seen at the last moment.
-                return self.not_seen(&of, cause).map_or(Ok(None), Err);
+            Err(CacheError::TimedOut { resource, after, cause }) if after == patience.time => {
+                // What was written may be there, and something else that is to be read not.
+                let not_seen = self.not_seen(&of, cause.clone());
+                return Err(not_seen.unwrap_or(CacheError::TimedOut { resource, after, cause }));
             }
             entry => entry?,
         };

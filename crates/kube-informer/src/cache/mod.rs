@@ -36,8 +36,8 @@
 //!   runs: listeners hear what that adds and takes away.
 //! - **Namespaces that are followed by themselves** are read by themselves: one that the server refuses is an error for
 //!   those who read it, or all of them together, and for nobody else.
-//! - **A kind whose definition is deleted** has no objects any more, when the server has said twice that it does not know
-//!   it: listeners hear that they are deleted, and reads are an error with the cause, at once. From then on nobody asks for
+//! - **A kind whose definition is deleted** has no objects any more, when the server has said twice in a row, with a pause
+//!   between, that it does not know it: listeners hear that they are deleted, and reads are an error with the cause, at once. From then on nobody asks for
 //!   its objects: its informer [rests](crate::informer::Phase::Resting), and keeps its listeners and indexes; who comes
 //!   meanwhile is taken in too. When the definition is back, with or without namespaces, they hear of the objects that are
 //!   there then. The same holds for a kind that is not there yet. Who wants it to end calls [`Kind::remove`].
@@ -47,8 +47,8 @@
 //! While a kind rests, the metadata of its definition is watched, of that one alone (`list` and `watch` of
 //! `customresourcedefinitions`, for which the name `widgets.example.com` in `resourceNames` is enough). When something
 //! happens to it, the server is asked whether it has the kind, and if so, the kind is followed again. The server is also
-//! asked without a reason, after pauses that grow from a second to five minutes, because not everything is a custom resource;
-//! to 30 seconds where the definition may not be watched. Where the server does not say what it has either, the kind itself
+//! asked without a reason, after pauses that grow from a second to about five minutes, because not everything is a custom
+//! resource; to about 30 seconds where the definition may not be watched. Where the server does not say what it has either, the kind itself
 //! is asked for, in the same rhythm. While all kinds are there, nothing of this costs a request.
 
 mod client;

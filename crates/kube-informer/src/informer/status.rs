@@ -104,6 +104,9 @@ pub struct Trouble {
     pub since: Instant,
     /// How many errors there have been since it last worked.
     pub times: u64,
+    /// How often in a row the server was asked and had this answer. A watch and the [list](Self::list_is_next) that comes
+    /// after it at once are one question.
+    pub same: u64,
     /// It was a watch that was to begin with everything: a list, which comes next, may do better.
     pub list_is_next: bool,
 }
@@ -185,8 +188,16 @@ impl InformerStatus {
         self.last_error = Some((now, error.clone()));
         let is_it = |scope: &&mut ScopeStatus| source.is_none_or(|source| scope.source == source);
         for scope in self.scopes.iter_mut().filter(is_it) {
-            let (since, times) = scope.trouble.as_ref().map_or((now, 0), |known| (known.since, known.times));
-            scope.trouble = Some(Trouble { error: error.clone(), since, times: times + 1, list_is_next });
+            let known = scope.trouble.as_ref();
+            let (since, times) = known.map_or((now, 0), |known| (known.since, known.times));
+            let same = known.filter(|known| known.error.code == error.code).map_or(0, |known| known.same);
+            scope.trouble = Some(Trouble {
+                error: error.clone(),
+                since,
+                times: times + 1,
+                same: same + u64::from(!list_is_next),
+                list_is_next,
+            });
         }
         self.sum_up();
     }

@@ -87,9 +87,11 @@ impl Case<'_> {
         self.annotate(&mut set, revision, false);
         note(&mut set.metadata, DESIRED, &self.wanted());
         note(&mut set.metadata, MAX, &self.most());
-        let made = match self.sets.create(&PostParams::default(), &set).await {
-            Ok(made) => made,
-            Err(error) if is_already_exists(&error) => self.somebody_was_faster(&set, collisions).await?,
+        let (set, made) = match self.sets.create(&PostParams::default(), &set).await {
+            Ok(made) => (made, true),
+            Err(error) if is_already_exists(&error) => {
+                (self.somebody_was_faster(&set, collisions).await?, false)
+            }
             // All of it goes soon.
             Err(error) if is_namespace_terminating(&error) => return Err(error.into()),
             Err(error) => {
@@ -100,11 +102,14 @@ impl Case<'_> {
                 return Err(error.into());
             }
         };
-        if replicas > 0 {
+        self.all.insert(name.clone(), set);
+        // Of what was there already, it is told by whoever has made it.
+        if made && replicas > 0 {
             self.tell_scaled("up", &name, 0, replicas);
         }
-        self.all.insert(name.clone(), made);
-        self.say_begun(&name, true).await?;
+        if made {
+            self.say_begun(&name, true).await?;
+        }
         self.note_revision(revision).await?;
         Ok(name)
     }

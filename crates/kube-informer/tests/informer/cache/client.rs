@@ -140,6 +140,21 @@ async fn a_kind_that_arrives_late_and_without_the_write_leaves_less_time_for_it(
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_list_of_all_waits_no_longer_because_only_the_namespace_of_the_write_is_there() {
+    let server = server().await;
+    three(&server);
+    let cache = cache(&server, CacheOptions::new().namespaces(["shop", "bank"]));
+    let configs = cache.client().kind::<ConfigMap>();
+    configs.create(&config("x", "1")).await.unwrap();
+    server.inject(Fault::no_reply().namespace("bank"));
+    let started = tokio::time::Instant::now();
+    let error = configs.list(&Query::new()).await.unwrap_err();
+    assert!(matches!(&error, CacheError::TimedOut { .. }), "{error}");
+    assert_eq!(started.elapsed(), WRITE_TIMEOUT);
+    assert!(configs.get("shop", "x").await.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
 async fn who_waits_for_a_write_hears_at_once_that_the_kind_cannot_be_had() {
     let server = server().await;
     let cache = cache(&server, CacheOptions::new());

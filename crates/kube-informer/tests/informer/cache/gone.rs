@@ -301,6 +301,37 @@ async fn an_answer_that_was_wrong_for_a_while_costs_a_while() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn one_answer_that_there_is_no_such_kind_costs_nobody_an_object_whatever_was_wrong_before() {
+    let server = server().await;
+    define(&server, true);
+    widget(&server, "shop", "a");
+    let cache = cache(&server, CacheOptions::new());
+    let kind = kind(&cache);
+    let informer = kind.informer().await.unwrap();
+    let deleted = Arc::new(Mutex::new(0));
+    let count = Arc::clone(&deleted);
+    let handler = informer.add_event_handler(move |event: Event<DynamicObject>| {
+        *count.lock() += usize::from(matches!(event, Event::Deleted(_)));
+    });
+    handler.unwrap().synced().await;
+    let errors = || informer.watch_status().borrow().errors;
+    for (at, before) in [503, 500].into_iter().enumerate() {
+        let so_far = errors();
+        // A server that is being restarted, behind something that says that it has nothing.
+        let gone = server.inject(Fault::reply(before).resource("widgets").times(2));
+        let wrong = server.inject(Fault::reply(404).resource("widgets").skip(2).times(1));
+        server.stop_watches();
+        informer.watch_status().wait_for(|status| status.errors >= so_far + 3).await.unwrap();
+        widget(&server, "shop", &format!("after-{before}"));
+        let mut status = informer.watch_status();
+        status.wait_for(|status| status.trouble.is_none() && status.objects == at + 2).await.unwrap();
+        assert_eq!(*deleted.lock(), 0, "after {before}");
+        gone.remove();
+        wrong.remove();
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn namespaces_that_are_refused_do_not_keep_a_kind_without_a_definition_asking() {
     let server = server().await;
     define(&server, true);
