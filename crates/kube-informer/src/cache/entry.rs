@@ -378,7 +378,11 @@ pub(super) fn is_gone(status: &InformerStatus) -> bool {
 pub(super) fn is_scope_gone(scope: &ScopeStatus) -> bool {
     /// Once may be an accident: a server that is being restarted.
     const TWICE: u64 = 2;
-    scope.trouble.as_ref().is_some_and(|trouble| trouble.error.code == 404 && trouble.same >= TWICE)
+    scope.trouble.as_ref().is_some_and(|trouble| {
+        // Where there is nothing to lose, a watch and the list after it will do.
+        let said = if scope.synced { trouble.same } else { trouble.times };
+        trouble.error.code == 404 && said >= TWICE
+    })
 }
 
 /// Whoever asks for the kind asks in vain: the server does not know it, and that is certain enough not to ask again. Scopes
