@@ -20,7 +20,7 @@ pub(super) fn page(sections: &[Section], command: &str, rounds: (usize, usize)) 
         program gave back all that it could. Ours starts with WatchList, and gives nothing back by hand.\n\n\
         In lines of reads the ratio is of speed: 2 is twice as fast.\n\n\
         A library does not choose the allocator of a program. The Rust programs here, kube-rs among them, have jemalloc \
-        (`tikv-jemallocator`), as Go programs have Go's; lines with \"the system's allocator\" are of the same program without it.\n\n\
+        (`tikv-jemallocator`, with large pages: `.cargo/config.toml`), as Go programs have Go's; lines with \"the system's allocator\" are of the same program without it.\n\n\
         - Machine: {}\n- Load average when the page was made, over 1, 5 and 15 minutes: {}\n",
         peers::machine(),
         peers::load()
