@@ -39,8 +39,7 @@ pub(super) fn decode<K: 'static>(
     options: DecodeOptions,
 ) -> Option<K> {
     let mut place: Option<K> = None;
-    let usual = |message: ProtoMessage| types.is_none_or(|(version, kind)| message.is(version, kind));
-    if usual(message) {
+    if types.is_none_or(|(version, kind)| message.is(version, kind)) {
         places::fill_place(&mut place, &Object { object, message, options });
     }
     place
