@@ -88,6 +88,12 @@ enum Part {
     /// One measurement of one library, in a process of its own
     #[command(hide = true)]
     Measure(measure::Settings),
+    /// Uses memory once, and gives it back
+    #[command(hide = true)]
+    Touch {
+        /// How much
+        bytes: usize,
+    },
     /// A program that keeps a copy of all pods, in a process of its own
     #[command(hide = true)]
     Follow {
@@ -110,6 +116,10 @@ pub async fn run() -> Result<(), Error> {
             measure::run(settings).await?;
             // What the libraries do when they are stopped is not measured, and may take long.
             std::process::exit(0);
+        }
+        Some(Part::Touch { bytes }) => {
+            memory::touch(bytes);
+            return Ok(());
         }
         Some(Part::Follow { library, url, pods }) => return follow::run(library, &url, pods).await,
         None => {}

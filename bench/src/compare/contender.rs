@@ -153,6 +153,13 @@ impl Programs {
         text.lines().map(|line| Ok(serde_json::from_str(line)?)).collect()
     }
 
+    /// Uses so much memory once, and gives it back to the system.
+    pub(super) async fn touch(&self, bytes: u64) -> Result<(), Error> {
+        let arguments = ["touch".to_owned(), bytes.to_string()];
+        let status = Command::new(&self.ours).args(arguments).stdin(Stdio::null()).status().await?;
+        if status.success() { Ok(()) } else { Err(format!("memory cannot be used: {status}").into()) }
+    }
+
     /// How many instructions a command takes, as valgrind counts them; none if it cannot.
     pub(super) async fn instructions(
         &self,

@@ -79,6 +79,14 @@ impl<K> Event<K> {
         }
     }
 
+    /// What the object of an update was before.
+    pub(crate) fn old(&self) -> Option<&Object<K>> {
+        match self {
+            Event::Updated { old, .. } => Some(old),
+            Event::Added { .. } | Event::Deleted(_) => None,
+        }
+    }
+
     pub(super) fn is_initial(&self) -> bool {
         matches!(self, Event::Added { initial: true, .. })
     }

@@ -15,8 +15,8 @@ use super::sources::Followed;
 use super::status::{Took, oldest};
 use super::step::{Applied, List, Step, StepKind, steps, written};
 use super::{Phase, Shared};
-use crate::fanout::Fanout;
-use crate::object::Residency;
+use crate::fanout::{Event, Fanout};
+use crate::object::{Residency, Spent};
 use crate::panics;
 use crate::queue::{Closed, Consumer, Delta, Depth, Producer, queue};
 use crate::reflector::{Note, Reflector};
@@ -59,11 +59,12 @@ pub(super) fn run<K: Resource + Send + Sync + 'static>(
         want = want.knowing_nothing();
     }
     let want = want.making(settings.make.clone()).tasks(shared.tasks.clone());
+    let spent = Arc::clone(want.spent());
     let reflector = Reflector::new(Arc::clone(&followed.source), settings.config.clone(), seed)
         .want(want)
         .on_note(note(shared, followed.id, settings.on_error.clone()));
     spawn(shared, followed.stop.clone(), reflector.run(producer, followed.stop.clone()).boxed());
-    let processor = Processor { shared: Arc::downgrade(shared), source: followed.id, consumer };
+    let processor = Processor { shared: Arc::downgrade(shared), source: followed.id, consumer, spent };
     spawn(shared, followed.stop.clone(), processor.run().boxed());
 }
 
@@ -184,6 +185,8 @@ struct Processor<K> {
     shared: Weak<Shared<K>>,
     source: u64,
     consumer: Consumer<K>,
+    /// Where those who decode find what they may let go of.
+    spent: Arc<Spent<K>>,
 }
 
 impl<K: Resource + Send + Sync + 'static> Processor<K> {
@@ -208,7 +211,7 @@ impl<K: Resource + Send + Sync + 'static> Processor<K> {
         let (kind, version) = (step.kind(), step.version().to_owned());
         let mut stage = shared.stage.lock();
         // What comes from a source that is followed no more is not wanted.
-        let Some(applied) = stage.take(self.source, step, &shared.store) else { return };
+        let Some(applied) = stage.take(self.source, step, &shared.store, &self.spent) else { return };
         let (events, objects) = (applied.told, shared.store.snapshot().len());
         let took = Took { kind, version, events, objects, quarantine: applied.quarantine };
         shared.status.send_modify(|status| status.took(self.source, took, Instant::now().into_std()));
@@ -271,7 +274,13 @@ impl<K: Resource + Send + Sync + 'static> Stage<K> {
     }
 
     /// Takes one step of a source; none if the source is followed no more.
-    fn take(&mut self, source: u64, step: Step<K>, store: &Store<K>) -> Option<Applied<K>> {
+    fn take(
+        &mut self,
+        source: u64,
+        step: Step<K>,
+        store: &Store<K>,
+        spent: &Spent<K>,
+    ) -> Option<Applied<K>> {
         let at = self.scopes.iter().position(|reached| reached.source == source)?;
         let current = self.reach(at, step.version());
         let everything = step.kind() == StepKind::Everything;
@@ -280,6 +289,7 @@ impl<K: Resource + Send + Sync + 'static> Stage<K> {
         let mut applied = step.apply(store, list, current.as_deref());
         let events = std::mem::take(&mut applied.events);
         applied.told = events.len() as u64;
+        spent.put(events.iter().filter_map(Event::old));
         self.fanout.tell_all(events);
         if everything {
             (self.scopes[at].listed, self.scopes[at].anew) = (true, false);
@@ -396,7 +406,8 @@ mod tests {
             drop((self.producer, self.resyncing));
             let shared = &self.informer.shared;
             let (source, _) = shared.sources.lock().as_ref().unwrap().scopes().next().unwrap();
-            Processor { shared: Arc::downgrade(shared), source, consumer: self.consumer }.run().await;
+            let (shared, spent) = (Arc::downgrade(shared), Arc::default());
+            Processor { shared, source, consumer: self.consumer, spent }.run().await;
             (self.informer, self.registration, self.log)
         }
     }
@@ -426,6 +437,28 @@ mod tests {
         held.registration.drain();
         held.registration.ended().await;
         assert_eq!(*held.log.lock(), ["1", "again 1"]);
+    }
+
+    #[tokio::test]
+    async fn what_an_update_has_replaced_is_left_to_those_who_decode() {
+        let mut stage = Stage::new(Fanout::new());
+        stage.cover(&[(1, Scope::default())], false);
+        let (store, spent) = (Store::new(), Spent::default());
+        let mut take = |delta| {
+            for step in steps(vec![delta]) {
+                assert!(stage.take(1, step, &store, &spent).is_some());
+            }
+        };
+        let [first, second, third] = ["1", "2", "3"].map(object);
+        let held = |object: &Object<ConfigMap>| object.stored().count() > 1;
+        take(Delta::Added(first.clone()));
+        take(Delta::Updated(second.clone()));
+        assert!(!held(&first), "nobody decodes");
+        spent.let_go();
+        take(Delta::Updated(third));
+        assert!(held(&second));
+        spent.rest();
+        assert!(!held(&second));
     }
 
     /// A source that is never asked.

@@ -2,17 +2,27 @@
 
 use std::sync::Arc;
 
+use arrayvec::ArrayString;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::label_set::LabelSet;
 
-/// What identifies an object, as the server said it, and its labels.
+/// Keys of so many bytes rest in the object itself: those who look for one find it beside the count of references.
+const SHORT: usize = 40;
+
+/// What identifies an object, as the server said it, and its labels. The key comes first: it is what is looked for.
+#[repr(C)]
 pub(super) struct Head {
-    /// Key, uid and version.
+    key: Key,
+    /// Uid and version.
     text: Box<str>,
-    key_end: u32,
     uid_end: u32,
     labels: Option<Arc<LabelSet>>,
+}
+
+enum Key {
+    Short(ArrayString<SHORT>),
+    Long(Box<str>),
 }
 
 /// What a head is made of.
@@ -41,12 +51,12 @@ impl Head {
 
     /// Nothing.
     pub(super) fn empty() -> Self {
-        Self { text: Box::default(), key_end: 0, uid_end: 0, labels: None }
+        Self { key: Key::Short(ArrayString::new()), text: Box::default(), uid_end: 0, labels: None }
     }
 
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        self.key_end == 0
+        self.key().is_empty()
     }
 
     /// What identifies an object, and its labels in order.
@@ -55,15 +65,9 @@ impl Head {
         labels: impl Iterator<Item = (&'a str, &'a str)> + Clone,
     ) -> Self {
         let Identity { namespace, name, uid, resource_version } = identity;
-        let slash = if namespace.is_empty() { "" } else { "/" };
-        let parts = [namespace, slash, name, uid, resource_version];
-        let mut text = String::with_capacity(parts.map(str::len).iter().sum());
-        text.extend([namespace, slash, name]);
-        let key_end = place(&text);
-        text.push_str(uid);
-        let uid_end = place(&text);
-        text.push_str(resource_version);
-        Self { text: text.into(), key_end, uid_end, labels: LabelSet::of(labels) }
+        let mut text = String::with_capacity(uid.len() + resource_version.len());
+        text.extend([uid, resource_version]);
+        Self { key: Key::new(namespace, name), text: text.into(), uid_end: place(uid), labels: LabelSet::of(labels) }
     }
 
     /// The same object with other labels.
@@ -73,11 +77,14 @@ impl Head {
 
     #[inline]
     pub(super) fn key(&self) -> &str {
-        self.part(0, self.key_end)
+        match &self.key {
+            Key::Short(key) => key,
+            Key::Long(key) => key,
+        }
     }
 
     pub(super) fn uid(&self) -> &str {
-        self.part(self.key_end, self.uid_end)
+        self.text.get(..self.uid_end as usize).unwrap_or("")
     }
 
     pub(super) fn resource_version(&self) -> &str {
@@ -87,10 +94,17 @@ impl Head {
     pub(super) fn labels(&self) -> Option<&LabelSet> {
         self.labels.as_deref()
     }
+}
 
-    #[inline]
-    fn part(&self, start: u32, end: u32) -> &str {
-        self.text.get(start as usize..end as usize).unwrap_or("")
+impl Key {
+    fn new(namespace: &str, name: &str) -> Self {
+        let mut short = ArrayString::new();
+        let slash = if namespace.is_empty() { "" } else { "/" };
+        let parts = [namespace, slash, name];
+        match parts.into_iter().try_for_each(|part| short.try_push_str(part)) {
+            Ok(()) => Self::Short(short),
+            Err(_) => Self::Long(parts.concat().into()),
+        }
     }
 }
 

@@ -13,8 +13,10 @@ mod lenses;
 mod name;
 mod packed;
 mod raw;
+mod spent;
 #[cfg(test)]
 mod tests;
+mod told;
 mod types;
 mod warm;
 
@@ -29,6 +31,7 @@ pub(crate) use lenses::Lenses;
 pub use name::{NotAName, ObjectName};
 pub(crate) use packed::Codec;
 pub(crate) use raw::{Form, Lens, Raw};
+pub(crate) use spent::Spent;
 pub(crate) use types::say_kind;
 pub(crate) use warm::Warm;
 
@@ -42,6 +45,7 @@ use head::Head;
 use label_set::LabelSet;
 use packed::{Packed, View};
 use raw::{Base, Borrowed};
+use told::Told;
 
 /// How much decoded text an adaptive informer keeps at hand, unless it is said otherwise.
 pub const DEFAULT_WARM_BYTES: usize = 32 << 20;
@@ -82,7 +86,7 @@ enum Sight<K> {
     /// Through this one, or one that it is a copy of.
     Own(OnceLock<Arc<View<K>>>),
     /// Through any of its copies: of what has just arrived there will be one for each listener.
-    Shared(Arc<OnceLock<Arc<View<K>>>>),
+    Shared(Arc<Told<K>>),
 }
 
 /// What a store keeps of an object.
@@ -148,7 +152,10 @@ impl<K> Object<K> {
     ) -> Self {
         let packed = Packed::new(bytes, Arc::clone(codec), None);
         let object = Self::resting_as(Head::new(identity, labels), Rest::Packed(packed));
-        if told { Self { sight: Sight::Shared(Arc::default()), ..object } } else { object }
+        if !told {
+            return object;
+        }
+        Self { sight: Sight::Shared(Arc::new(Told::new(Arc::clone(codec)))), ..object }
     }
 
     /// `namespace/name`, or the name alone for cluster-scoped objects.
@@ -217,6 +224,18 @@ impl<K> Object<K> {
         self.stored.object()
     }
 
+    /// Whether it will be told, and nobody has looked into it.
+    pub(crate) fn is_unseen(&self) -> bool {
+        matches!(&self.sight, Sight::Shared(told) if told.cell().get().is_none())
+    }
+
+    /// What comes after it should be decoded before it is handed on: somebody whom all wait for has looked into it.
+    pub(crate) fn came_late(&self) {
+        if let Sight::Shared(told) = &self.sight {
+            told.came_late();
+        }
+    }
+
     /// What a store keeps: how the object rests, without what was looked at.
     pub(crate) fn stored(&self) -> &Stored<K> {
         &self.stored
@@ -283,6 +302,9 @@ impl<K> Deref for Object<K> {
     type Target = K;
 
     fn deref(&self) -> &K {
+        if let Sight::Shared(told) = &self.sight {
+            told.about_to_look();
+        }
         self.stored.look(self.sight.cell())
     }
 }
@@ -296,7 +318,7 @@ impl<K> Clone for Object<K> {
     fn clone(&self) -> Self {
         let sight = match &self.sight {
             Sight::Own(view) => Sight::Own(view.clone()),
-            Sight::Shared(view) => Sight::Shared(Arc::clone(view)),
+            Sight::Shared(told) => Sight::Shared(Arc::clone(told)),
         };
         Self { stored: self.stored.clone(), sight }
     }
@@ -307,7 +329,7 @@ impl<K> Sight<K> {
     fn cell(&self) -> &OnceLock<Arc<View<K>>> {
         match self {
             Sight::Own(view) => view,
-            Sight::Shared(view) => view,
+            Sight::Shared(told) => told.cell(),
         }
     }
 }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Weak};
 use kube_wire::DecodeError;
 use parking_lot::Mutex;
 
+use super::told::Ahead;
 use super::warm::Warm;
 
 type Decode<K> = Box<dyn Fn(&[u8]) -> Result<K, DecodeError> + Send + Sync>;
@@ -14,6 +15,8 @@ type Decode<K> = Box<dyn Fn(&[u8]) -> Result<K, DecodeError> + Send + Sync>;
 pub(crate) struct Codec<K> {
     decode: Decode<K>,
     warm: Option<Warm<K>>,
+    /// Whether it is done before objects are told.
+    ahead: Ahead,
 }
 
 impl<K> Codec<K> {
@@ -22,7 +25,12 @@ impl<K> Codec<K> {
         decode: impl Fn(&[u8]) -> Result<K, DecodeError> + Send + Sync + 'static,
         warm: Option<Warm<K>>,
     ) -> Self {
-        Self { decode: Box::new(decode), warm }
+        Self { decode: Box::new(decode), warm, ahead: Ahead::default() }
+    }
+
+    /// Whether the next object should be decoded before it is told.
+    pub(crate) fn ahead(&self) -> &Ahead {
+        &self.ahead
     }
 
     pub(crate) fn decode(&self, bytes: &[u8]) -> Result<K, DecodeError> {
@@ -80,8 +88,10 @@ impl<K> Value<K> {
     ) -> Arc<View<K>> {
         let mut held = self.0.lock();
         if let Some(view) = held.upgrade() {
+            view.want();
             return view;
         }
+        let again = !held.ptr_eq(&Weak::new());
         let view = match decode() {
             Ok(object) => View::new(object),
             Err(error) => panic!("an object that could be decoded cannot be any more: {error}"),
@@ -89,7 +99,7 @@ impl<K> Value<K> {
         *held = Arc::downgrade(&view);
         drop(held);
         if let Some(warm) = warm {
-            warm.keep(Arc::clone(&view), bytes);
+            warm.keep(Arc::clone(&view), bytes, again);
         }
         view
     }
@@ -106,25 +116,29 @@ impl<K> Default for Value<K> {
 pub(super) struct View<K> {
     /// Apart from the rest: whoever holds the view weakly keeps the memory of the view, but not of the value.
     object: Box<K>,
-    /// Somebody has looked since it was last asked.
-    looked: AtomicBool,
+    /// Somebody else has wanted it since this was last asked.
+    wanted: AtomicBool,
 }
 
 impl<K> View<K> {
     pub(super) fn new(object: K) -> Arc<Self> {
-        Arc::new(Self { object: Box::new(object), looked: AtomicBool::new(false) })
+        Arc::new(Self { object: Box::new(object), wanted: AtomicBool::new(false) })
     }
 
     pub(super) fn look(&self) -> &K {
-        // Written only if it changes: many may look at the same time.
-        if !self.looked.load(Ordering::Relaxed) {
-            self.looked.store(true, Ordering::Relaxed);
-        }
         &self.object
     }
 
-    /// Whether somebody has looked since the last time this was asked.
-    pub(super) fn take_looked(&self) -> bool {
-        self.looked.swap(false, Ordering::Relaxed)
+    /// Somebody has come for it who did not have it.
+    fn want(&self) {
+        // Written only if it changes: many may come at the same time.
+        if !self.wanted.load(Ordering::Relaxed) {
+            self.wanted.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether somebody has wanted it since the last time this was asked.
+    pub(super) fn take_wanted(&self) -> bool {
+        self.wanted.swap(false, Ordering::Relaxed)
     }
 }

@@ -85,11 +85,9 @@ fn what_is_listed_rests_without_its_value_from_the_start() {
 
 #[test]
 fn what_is_looked_at_stays_decoded_within_the_budget() {
-    // Room for about three of these.
-    let (codec, decoded) = counting(40_000);
-    let objects: Vec<_> = (0..10).map(|number| packed(&format!("c{number}"), 1_000, &codec)).collect();
-    let stored: Vec<_> = objects.iter().map(|object| object.stored().clone()).collect();
-    drop(objects);
+    // Room for four of these, one of them for a while.
+    let (codec, decoded) = counting(50_000);
+    let stored = stored(10, &codec);
     let look = |number: usize| assert!(stored[number].object().data.is_some());
     look(0);
     look(0);
@@ -99,8 +97,129 @@ fn what_is_looked_at_stays_decoded_within_the_budget() {
         look(0);
     }
     assert_eq!(decoded.load(Ordering::Relaxed), 10, "what is looked at again and again is not decoded again");
+    look(5);
+    look(6);
+    look(7);
+    look(8);
+    assert_eq!(decoded.load(Ordering::Relaxed), 14, "these are wanted for the second time");
     let warm = stored.iter().filter(|stored| stored.object().is_decoded()).count();
-    assert!((2..=3).contains(&warm), "{warm} within the budget");
+    assert!((3..=4).contains(&warm), "{warm} within the budget");
+}
+
+/// So many objects of which nobody holds the value.
+fn stored(count: usize, codec: &Arc<Codec<ConfigMap>>) -> Vec<Stored<ConfigMap>> {
+    let told = |number: usize| unseen(&format!("c{number}"), codec, false);
+    (0..count).map(|number| told(number).stored().clone()).collect()
+}
+
+/// An object that nobody has looked into.
+fn unseen(name: &str, codec: &Arc<Codec<ConfigMap>>, told: bool) -> Object<ConfigMap> {
+    let bytes = serde_json::to_vec(&config(name, 1_000)).unwrap().into();
+    let identity = Identity { namespace: "a", name, uid: "", resource_version: "" };
+    Object::unseen(identity, std::iter::empty(), bytes, codec, told)
+}
+
+#[test]
+fn what_is_looked_at_once_does_not_drive_out_what_is_looked_at_again_and_again() {
+    let (codec, decoded) = counting(50_000);
+    let stored = stored(101, &codec);
+    let look = |number: usize| assert!(stored[number].object().data.is_some());
+    look(0);
+    look(0);
+    (1..=100).for_each(look);
+    look(0);
+    assert_eq!(decoded.load(Ordering::Relaxed), 101, "somebody has gone through all, and it is still there");
+}
+
+#[test]
+fn what_is_looked_at_for_the_second_time_stays_though_many_came_between() {
+    let (codec, decoded) = counting(50_000);
+    let stored = stored(101, &codec);
+    let look = |number: usize| assert!(stored[number].object().data.is_some());
+    for _ in 0..3 {
+        look(0);
+        (1..=100).for_each(|number| assert!(unseen(&format!("n{number}"), &codec, false).data.is_some()));
+    }
+    assert_eq!(decoded.load(Ordering::Relaxed), 302, "the first time, and the second");
+}
+
+#[test]
+fn what_several_look_into_at_once_has_the_next_ones_decoded_before_they_are_told() {
+    let codec = Arc::new(std::sync::OnceLock::<std::sync::Weak<Codec<ConfigMap>>>::new());
+    let known = Arc::clone(&codec);
+    // Decoding lasts until another waits for it.
+    let decode = move |bytes: &[u8]| {
+        let codec = known.get().and_then(std::sync::Weak::upgrade).unwrap();
+        while !codec.ahead().take() {
+            std::thread::yield_now();
+        }
+        kube_wire::decode_object(bytes, kube_wire::DecodeOptions::default())
+    };
+    let made = Arc::new(Codec::new(decode, None));
+    codec.set(Arc::downgrade(&made)).unwrap();
+    assert!(!(0..1_000).any(|_| made.ahead().take()), "nobody has looked yet");
+    let object = unseen("x", &made, true);
+    let other = object.clone();
+    let waits = std::thread::spawn(move || assert!(other.data.is_some()));
+    assert!(object.data.is_some());
+    waits.join().unwrap();
+    let asked = (0..6_400).filter(|_| made.ahead().take()).count();
+    assert_eq!(asked, 6_300, "all but one in 64, to see whether anybody looks");
+    drop(object);
+    assert!((0..2).any(|_| made.ahead().take()), "it was looked into");
+    drop(unseen("y", &made, true));
+    assert!(!(0..100).any(|_| made.ahead().take()), "nobody has looked into this one");
+}
+
+#[test]
+fn one_who_looks_alone_decodes_when_it_looks() {
+    let (codec, decoded) = counting(0);
+    let object = unseen("x", &codec, true);
+    for copy in [object.clone(), object.clone(), object] {
+        assert!(copy.data.is_some());
+    }
+    assert_eq!(decoded.load(Ordering::Relaxed), 1);
+    assert!(!(0..100).any(|_| codec.ahead().take()));
+}
+
+#[test]
+fn what_was_replaced_is_let_go_of_by_those_who_decode_the_oldest_first() {
+    let (codec, _) = counting(0);
+    let objects: Vec<_> = (0..300).map(|number| unseen(&format!("c{number}"), &codec, false)).collect();
+    let held = || objects.iter().filter(|object| object.stored().count() > 1).count();
+    let spent = Spent::default();
+    spent.put(objects.iter());
+    assert_eq!(held(), 0, "nobody decodes");
+    spent.let_go();
+    spent.put(objects.iter());
+    assert_eq!(held(), 256, "and no more");
+    spent.let_go();
+    assert!(objects[..2].iter().all(|object| object.stored().count() == 1), "the oldest two");
+    assert_eq!(held(), 254);
+    (0..1_000).for_each(|_| spent.let_go());
+    assert_eq!(held(), 64, "others may not have heard of these");
+    spent.rest();
+    assert_eq!(held(), 0);
+    spent.put(objects.iter());
+    assert_eq!(held(), 0, "nobody decodes any more");
+}
+
+#[test]
+fn keys_are_what_they_are_however_long_they_are() {
+    for length in [1, 10, 37, 38, 39, 40, 41, 253] {
+        let name = "n".repeat(length);
+        for namespace in ["", "a", "a-namespace-of-its-own"] {
+            let mut object = ConfigMap::default();
+            object.metadata.name = Some(name.clone());
+            object.metadata.namespace = Some(namespace.to_owned());
+            object.metadata.uid = Some("uid".to_owned());
+            object.metadata.resource_version = Some("7".to_owned());
+            let object = Object::new(object);
+            assert_eq!(object.key(), key(namespace, &name));
+            assert_eq!((object.namespace(), object.name()), (namespace, name.as_str()));
+            assert_eq!((object.uid(), object.resource_version()), ("uid", "7"));
+        }
+    }
 }
 
 #[test]

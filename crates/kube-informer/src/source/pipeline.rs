@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures::StreamExt;
@@ -28,6 +29,9 @@ const INLINE_BYTES: usize = 16 << 10;
 /// So many batches are decoded, or wait to be taken, at the same time; then reading waits.
 const BATCHES: usize = 16;
 
+/// After so long without bytes nothing more is expected at once.
+const PAUSE: Duration = Duration::from_millis(100);
+
 /// Cuts bytes into pieces.
 pub(super) trait Cut<T>: Send + 'static {
     /// Takes in bytes.
@@ -43,17 +47,20 @@ pub(super) trait Cut<T>: Send + 'static {
     fn finish(self) -> Result<Option<T>, WireError>;
 }
 
-/// Everything that is decoded from a body, up to its end or the first error.
-pub(super) fn pipeline<T, C, D>(
+/// Everything that is decoded from a body, up to its end or the first error. `idle` is called when there is nothing to
+/// decode for the time being, or any more.
+pub(super) fn pipeline<T, C, D, I>(
     body: Body,
     cut: C,
     tasks: TaskTracker,
     decode: D,
+    idle: I,
 ) -> BoxStream<'static, Result<T, SourceError>>
 where
     T: Send + 'static,
     C: Cut<T>,
     D: Fn(Piece) -> Result<T, SourceError> + Send + Sync + 'static,
+    I: Fn() + Send + Sync + 'static,
 {
     let pipeline = Pipeline {
         body,
@@ -62,6 +69,7 @@ where
         batches: VecDeque::new(),
         ready: VecDeque::new(),
         tasks,
+        idle: Idle(idle),
         dropped: CancellationToken::new().drop_guard(),
     };
     stream::unfold(Some(pipeline), async |pipeline| {
@@ -73,7 +81,7 @@ where
     .boxed()
 }
 
-struct Pipeline<T, C, D> {
+struct Pipeline<T, C, D, I: Fn()> {
     body: Body,
     /// None after the end of the body.
     cut: Option<C>,
@@ -82,8 +90,18 @@ struct Pipeline<T, C, D> {
     batches: VecDeque<Batch<T>>,
     ready: VecDeque<Result<T, SourceError>>,
     tasks: TaskTracker,
+    idle: Idle<I>,
     /// Nobody wants what is being decoded any more.
     dropped: DropGuard,
+}
+
+/// Called when there is nothing to do, and at the end.
+struct Idle<I: Fn()>(I);
+
+impl<I: Fn()> Drop for Idle<I> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
 }
 
 type Decoded<T> = Vec<Result<T, SourceError>>;
@@ -93,11 +111,12 @@ enum Batch<T> {
     Task(JoinHandle<Decoded<T>>),
 }
 
-impl<T, C, D> Pipeline<T, C, D>
+impl<T, C, D, I> Pipeline<T, C, D, I>
 where
     T: Send + 'static,
     C: Cut<T>,
     D: Fn(Piece) -> Result<T, SourceError> + Send + Sync + 'static,
+    I: Fn() + Send + Sync + 'static,
 {
     /// The next part; none at the end.
     async fn next(&mut self) -> Option<Result<T, SourceError>> {
@@ -110,7 +129,15 @@ where
             match (self.batches.front_mut(), self.cut.is_some() && !full) {
                 (None, false) => return None,
                 (None, true) => {
-                    let bytes = next_bytes(&mut self.body).await;
+                    let idle = &self.idle.0;
+                    let bytes = tokio::select! {
+                        biased;
+                        bytes = next_bytes(&mut self.body) => bytes,
+                        () = tokio::time::sleep(PAUSE) => {
+                            idle();
+                            next_bytes(&mut self.body).await
+                        }
+                    };
                     self.take_bytes(bytes);
                 }
                 (Some(front), false) => {
@@ -209,4 +236,75 @@ async fn next_bytes(body: &mut Body) -> Result<Option<Bytes>, SourceError> {
         }
     }
     Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use futures::channel::mpsc;
+    use http::{Request, Response};
+    use http_body::Frame;
+    use http_body_util::StreamBody;
+    use kube_client::Client;
+    use kube_wire::{Encoding, Frames, Limits};
+    use parking_lot::Mutex;
+
+    use super::*;
+
+    struct Lines(Frames);
+
+    impl Cut<String> for Lines {
+        fn push(&mut self, bytes: &[u8]) -> Result<(), WireError> {
+            self.0.push(bytes);
+            Ok(())
+        }
+
+        fn next_piece(&mut self) -> Result<Option<Piece>, WireError> {
+            self.0.next_frame()
+        }
+
+        fn heard(_: usize) -> String {
+            "heard".to_owned()
+        }
+
+        fn finish(self) -> Result<Option<String>, WireError> {
+            Ok(None)
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn it_says_when_there_is_nothing_to_decode_for_a_while_and_at_the_end() {
+        let (bytes, body) = mpsc::unbounded::<Result<Frame<Bytes>, Infallible>>();
+        let body = Mutex::new(Some(StreamBody::new(body)));
+        let answer = move |_: Request<Body>| {
+            let body = body.lock().take().unwrap();
+            async move { Ok::<_, Infallible>(Response::new(body)) }
+        };
+        let client = Client::new(tower::service_fn(answer), "default");
+        let body = client.send(Request::new(Body::empty())).await.unwrap().into_body();
+        let send = |line: &'static str| bytes.unbounded_send(Ok(Frame::data(Bytes::from(line)))).unwrap();
+        let idle = Arc::new(AtomicUsize::new(0));
+        let said = Arc::clone(&idle);
+        let lines = Lines(Encoding::Json.frames(Limits::default()));
+        let decode = |piece: Piece| Ok(format!("{} bytes", piece.len()));
+        let say = move || _ = said.fetch_add(1, Ordering::Relaxed);
+        let mut parts = pipeline(body, lines, TaskTracker::new(), decode, say);
+        let idle = || idle.load(Ordering::Relaxed);
+        for _ in 0..3 {
+            send("{}\n");
+            assert_eq!(parts.next().await.unwrap().unwrap(), "heard");
+            assert_eq!(parts.next().await.unwrap().unwrap(), "2 bytes");
+            let waited = tokio::time::timeout(PAUSE / 2, parts.next()).await;
+            assert!(waited.is_err() && idle() == 0, "more may come at once");
+        }
+        let waited = tokio::time::timeout(PAUSE * 3, parts.next()).await;
+        assert!(waited.is_err());
+        assert_eq!(idle(), 1, "once");
+        send("{}\n");
+        assert_eq!(parts.next().await.unwrap().unwrap(), "heard");
+        drop(parts);
+        assert_eq!(idle(), 2, "nobody reads on");
+    }
 }

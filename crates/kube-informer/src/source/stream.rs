@@ -57,7 +57,7 @@ where
             .unwrap_or_else(|why| Err(DecodeError { key: encoding.peek_key(&item).map(Box::new), why }));
         Ok(object.map_or_else(ListPart::Undecodable, ListPart::Item))
     };
-    pipeline(body, cut, want.tracker(), decode)
+    pipeline(body, cut, want.tracker(), decode, || {})
 }
 
 /// A watch, event by event; `initial` if it begins with what is there.
@@ -72,7 +72,7 @@ where
 {
     let Reading { encoding, limits, options, metadata_only, types } = reading;
     let maker = Maker::new(want, encoding, options, metadata_only, types);
-    let initial = AtomicBool::new(initial);
+    let (initial, spent) = (AtomicBool::new(initial), Arc::clone(want.spent()));
     let decode = move |frame: Piece| {
         let frame = match frame {
             Piece::Whole(frame) => frame,
@@ -88,6 +88,7 @@ where
         {
             return Ok(WatchPart::Event(Event::Added(object)));
         }
+        spent.let_go();
         // Of what is there, nobody is told before all of it has come.
         let at_rest = initial.load(Ordering::Relaxed);
         let part = unless_panic(|| {
@@ -115,7 +116,8 @@ where
             None => Err(SourceError::garbled(why)),
         })
     };
-    pipeline(body, encoding.frames(limits), want.tracker(), decode)
+    let spent = Arc::clone(want.spent());
+    pipeline(body, encoding.frames(limits), want.tracker(), decode, move || spent.rest())
 }
 
 /// An event that was passed over. It is one object's trouble, if it is about an object.
@@ -210,7 +212,7 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> Maker<K> {
 
     /// An event whose object nobody has to look into yet; none if it has to be decoded.
     fn take_unseen(&self, frame: &[u8], at_rest: bool) -> Option<Result<WatchPart<K>, EventError>> {
-        if !self.unseen {
+        if !self.unseen || (!at_rest && self.want.decodes_ahead(self.encoding)) {
             return None;
         }
         let event = match self.encoding.open_event(frame)? {
@@ -426,5 +428,35 @@ mod tests {
             assert_eq!((event.as_str(), error.key.as_ref().unwrap().name.as_str()), ("MODIFIED", "x"));
             assert!(error.why.contains("UTF-8"), "{error}");
         }
+    }
+
+    #[tokio::test]
+    async fn what_is_going_to_be_looked_into_is_decoded_before_it_is_told() {
+        let kind = ProtoMessage::of("", "v1", "Pod").unwrap();
+        let pod = serde_json::json!({"metadata": {"name": "x", "namespace": "a"}, "spec": {"nodeName": "n", "containers": []}});
+        let pod = encode_object_proto(&pod, kind).unwrap();
+        let reading = Reading {
+            encoding: Encoding::best_for("", "v1", "Pod"),
+            limits: Limits::default(),
+            options: DecodeOptions::default(),
+            metadata_only: false,
+            types: None,
+        };
+        let want = Arc::new(Want::new().residency(Residency::Packed));
+        let watched = async || {
+            let body = Body::from([frame(&pod), frame(&pod)].concat());
+            let parts: Vec<_> = watch_stream::<Pod>(body, reading.clone(), &want, false).collect().await;
+            let object = |part| match part {
+                Ok(WatchPart::Event(Event::Modified(object))) => Some(object),
+                _ => None,
+            };
+            parts.into_iter().filter_map(object).collect::<Vec<Object<Pod>>>()
+        };
+        let objects = watched().await;
+        assert_eq!(objects.iter().map(Object::is_decoded).collect::<Vec<_>>(), [false, false]);
+        assert!(objects.iter().all(|object| object.spec.is_some()));
+        objects[0].came_late();
+        let decoded: Vec<bool> = watched().await.iter().map(Object::is_decoded).collect();
+        assert_eq!(decoded, [false, true], "but for one, to see whether anybody looks");
     }
 }

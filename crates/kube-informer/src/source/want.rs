@@ -8,7 +8,7 @@ use kube_core::Resource;
 use kube_wire::{DecodeError, Encoding, ObjectKey, ProtoMetadata};
 use tokio_util::task::TaskTracker;
 
-use crate::object::{Codec, Identity, Object, Residency, Warm};
+use crate::object::{Codec, Identity, Object, Residency, Spent, Warm};
 use crate::panics;
 
 /// Changes an object before anybody sees it.
@@ -43,6 +43,8 @@ pub struct Want<K> {
     make: Option<Make<K>>,
     /// One for JSON and one for protobuf: a server may answer in either.
     codecs: [OnceLock<Arc<Codec<K>>>; 2],
+    /// What the reader has replaced, for those who decode to let go of.
+    spent: Arc<Spent<K>>,
 }
 
 impl<K: Resource + 'static> Want<K> {
@@ -55,6 +57,7 @@ impl<K: Resource + 'static> Want<K> {
             tasks: TaskTracker::new(),
             make: None,
             codecs: [const { OnceLock::new() }; 2],
+            spent: Arc::default(),
         }
     }
 
@@ -101,6 +104,10 @@ impl<K: Resource + 'static> Want<K> {
 
     pub(crate) fn tracker(&self) -> TaskTracker {
         self.tasks.clone()
+    }
+
+    pub(crate) fn spent(&self) -> &Arc<Spent<K>> {
+        &self.spent
     }
 
     /// The object of a key, if the reader has it in that version. The key is only asked for if it has any.
@@ -169,6 +176,11 @@ impl<K: Resource + 'static> Want<K> {
         self.make.is_none() && self.packs() && std::any::type_name::<K>().starts_with("k8s_openapi::")
     }
 
+    /// Whether the next object should be decoded before it is told, though it need not be.
+    pub(crate) fn decodes_ahead(&self, encoding: Encoding) -> bool {
+        self.codecs[slot(encoding)].get().is_some_and(|codec| codec.ahead().take())
+    }
+
     /// Makes a handle of an object that has arrived as bytes, and that nobody has looked into.
     pub(crate) fn take_unseen(
         &self,
@@ -198,9 +210,13 @@ impl<K: Resource + 'static> Want<K> {
         warm: Option<usize>,
         make: impl FnOnce(Option<Warm<K>>) -> Codec<K>,
     ) -> &Arc<Codec<K>> {
-        let slot = usize::from(encoding != Encoding::Json);
-        self.codecs[slot].get_or_init(|| Arc::new(make(warm.map(Warm::new))))
+        self.codecs[slot(encoding)].get_or_init(|| Arc::new(make(warm.map(Warm::new))))
     }
+}
+
+/// Which codec is for an encoding.
+fn slot(encoding: Encoding) -> usize {
+    usize::from(encoding != Encoding::Json)
 }
 
 impl<K: Resource + 'static> Default for Want<K> {

@@ -177,7 +177,8 @@ impl<K> Snapshot<K> {
 
     /// Puts an object in; returns what was there under its key.
     pub(super) fn put(&mut self, object: &Object<K>) -> Option<Object<K>> {
-        match self.place(object.key()) {
+        let unseen = object.is_unseen();
+        let old = match self.place(object.key()) {
             Some(place) => self.replace(place, object),
             None => {
                 let place = self.places.push(Place::of(object));
@@ -187,7 +188,12 @@ impl<K> Snapshot<K> {
                 }
                 None
             }
+        };
+        if unseen && !object.is_unseen() {
+            // An index has looked into it, while everybody waits.
+            object.came_late();
         }
+        old
     }
 
     /// Puts an object in place of another of the same key.

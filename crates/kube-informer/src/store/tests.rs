@@ -320,3 +320,25 @@ fn the_values_of_an_object_follow_its_changes() {
     assert_eq!(names(index.get("oscar")), set(["a/tre"]));
     assert_eq!(values(), set(["bert", "ernie", "oscar"]));
 }
+
+/// A pod that will be told, and that nobody has looked into; and its codec.
+fn arriving() -> (Object<Pod>, Arc<Codec<Pod>>) {
+    let decode = |bytes: &[u8]| kube_wire::decode_object(bytes, kube_wire::DecodeOptions::default());
+    let codec = Arc::new(Codec::new(decode, None));
+    let bytes = serde_json::to_vec(&decoded_pod("a", "x", "n1", 2)).unwrap().into();
+    let identity = crate::object::Identity { namespace: "a", name: "x", ..Default::default() };
+    (Object::unseen(identity, std::iter::empty(), bytes, &codec, true), codec)
+}
+
+#[test]
+fn where_an_index_looks_into_objects_the_next_ones_are_decoded_before_they_come() {
+    let (object, codec) = arriving();
+    let store = Store::new();
+    store.write(vec![Write::Put(object)], None);
+    let ahead = |codec: &Codec<Pod>| (0..2).any(|_| codec.ahead().take());
+    assert!(!ahead(&codec), "namespaces are known without");
+    by_node(&store);
+    let (object, codec) = arriving();
+    store.write(vec![Write::Put(object.clone())], None);
+    assert!(object.is_decoded() && ahead(&codec));
+}
