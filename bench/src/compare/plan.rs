@@ -26,7 +26,7 @@ pub(super) struct Sizes {
     pub(super) events: u64,
     /// Events a second for latency, and for how many seconds.
     pub(super) rate: (u64, u64),
-    /// For how long each read is repeated beside the writer.
+    /// For how long each read is repeated beside the writer: longer than a collection of garbage takes.
     pub(super) millis: u64,
     /// How many milliseconds a program is left alone before its memory is looked at.
     pub(super) settle: u64,
@@ -46,7 +46,7 @@ impl Sizes {
             pods_of_events: 10_000,
             events: 60_000,
             rate: (5_000, 5),
-            millis: 1_000,
+            millis: 3_000,
             settle: 2_000,
             decodes: 20_000,
             kept: KEPT,

@@ -137,10 +137,11 @@ pub(super) fn sections(results: &Results, sizes: &Sizes) -> Vec<Section> {
         maker.events(),
         maker.latency(sizes),
         maker.reads("pods", most, true),
-        maker.busy_reads("pods", most),
+        maker.busy_reads("pods", most, true),
         maker.sync("widgets", sizes.widgets, false),
         maker.widget_events(),
         maker.reads("widgets", sizes.widgets, false),
+        maker.busy_reads("widgets", sizes.widgets, false),
     ]);
     all
 }
@@ -406,12 +407,12 @@ impl Maker<'_> {
         Some(line)
     }
 
-    fn busy_reads(&self, kind: &str, count: u64) -> Section {
+    fn busy_reads(&self, kind: &str, count: u64, bars: bool) -> Section {
         let row = row("reads", kind, count);
         let mut lines = Vec::new();
         for (read, what, _) in READS {
             for who in [DECODED, ADAPTIVE, PACKED] {
-                let bar = || Some(Bar::AtLeast(2.0)).filter(|_| who == DECODED && read != "look");
+                let bar = || Some(Bar::AtLeast(2.0)).filter(|_| bars && who == DECODED && read != "look");
                 let name = residency(who);
                 lines.extend(self.line(
                     format!("{what}, {name}"),

@@ -274,13 +274,7 @@ impl<K: Resource + Send + Sync + 'static> Stage<K> {
     }
 
     /// Takes one step of a source; none if the source is followed no more.
-    fn take(
-        &mut self,
-        source: u64,
-        step: Step<K>,
-        store: &Store<K>,
-        spent: &Spent<K>,
-    ) -> Option<Applied<K>> {
+    fn take(&mut self, source: u64, step: Step<K>, store: &Store<K>, spent: &Spent<K>) -> Option<Applied<K>> {
         let at = self.scopes.iter().position(|reached| reached.source == source)?;
         let current = self.reach(at, step.version());
         let everything = step.kind() == StepKind::Everything;

@@ -67,7 +67,12 @@ impl Head {
         let Identity { namespace, name, uid, resource_version } = identity;
         let mut text = String::with_capacity(uid.len() + resource_version.len());
         text.extend([uid, resource_version]);
-        Self { key: Key::new(namespace, name), text: text.into(), uid_end: place(uid), labels: LabelSet::of(labels) }
+        Self {
+            key: Key::new(namespace, name),
+            text: text.into(),
+            uid_end: place(uid),
+            labels: LabelSet::of(labels),
+        }
     }
 
     /// The same object with other labels.

@@ -23,8 +23,7 @@ pub(crate) struct Ahead {
 impl Ahead {
     /// Whether the next object should be decoded before it is told.
     pub(crate) fn take(&self) -> bool {
-        self.on.load(Ordering::Relaxed)
-            && !self.asked.fetch_add(1, Ordering::Relaxed).is_multiple_of(PROBE)
+        self.on.load(Ordering::Relaxed) && !self.asked.fetch_add(1, Ordering::Relaxed).is_multiple_of(PROBE)
     }
 
     fn set(&self, on: bool) {

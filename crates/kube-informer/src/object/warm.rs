@@ -53,7 +53,11 @@ impl<K> Warm<K> {
         let mut gone = Vec::new();
         let mut kept = self.kept.lock();
         let Kept { trial, lasting } = &mut *kept;
-        if again { lasting.push(view, bytes) } else { trial.push(view, bytes) }
+        if again {
+            lasting.push(view, bytes)
+        } else {
+            trial.push(view, bytes)
+        }
         while trial.bytes > for_trial
             && let Some((oldest, size)) = trial.pop()
         {
@@ -64,7 +68,11 @@ impl<K> Warm<K> {
         while lasting.bytes > for_lasting
             && let Some((oldest, size)) = lasting.pop()
         {
-            if spare > 0 && oldest.take_wanted() { lasting.push(oldest, size) } else { gone.push(oldest) }
+            if spare > 0 && oldest.take_wanted() {
+                lasting.push(oldest, size)
+            } else {
+                gone.push(oldest)
+            }
             spare = spare.saturating_sub(1);
         }
         drop(kept);

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures::StreamExt;
 use futures::stream::{self, BoxStream};
+use futures::{FutureExt, StreamExt};
 use http_body_util::BodyExt;
 use kube_client::client::Body;
 use kube_wire::{Piece, WireError};
@@ -65,6 +65,8 @@ where
     let pipeline = Pipeline {
         body,
         cut: Some(cut),
+        uncut: 0,
+        ended: None,
         decode: Arc::new(decode),
         batches: VecDeque::new(),
         ready: VecDeque::new(),
@@ -83,8 +85,12 @@ where
 
 struct Pipeline<T, C, D, I: Fn()> {
     body: Body,
-    /// None after the end of the body.
+    /// None after everything has been cut, up to the end of the body.
     cut: Option<C>,
+    /// About how many bytes wait to be cut.
+    uncut: usize,
+    /// How the body ended, once it has.
+    ended: Option<Result<(), SourceError>>,
     decode: Arc<D>,
     /// In the order of the body.
     batches: VecDeque<Batch<T>>,
@@ -124,9 +130,9 @@ where
             if let Some(part) = self.ready.pop_front() {
                 return Some(part);
             }
-            while self.batches.len() < BATCHES && self.cut_batch() {}
-            let full = self.batches.len() >= BATCHES;
-            match (self.batches.front_mut(), self.cut.is_some() && !full) {
+            while self.is_time_to_cut() && self.cut_batch() {}
+            let reads_on = self.ended.is_none() && self.cut.is_some() && self.batches.len() < BATCHES;
+            match (self.batches.front_mut(), reads_on) {
                 (None, false) => return None,
                 (None, true) => {
                     let idle = &self.idle.0;
@@ -153,6 +159,13 @@ where
         }
     }
 
+    /// Whether to go on with what is there. While others decode, a whole batch is waited for: servers send little at a
+    /// time, and handing that over would take longer than decoding it.
+    fn is_time_to_cut(&self) -> bool {
+        let enough = self.uncut >= BATCH_BYTES || self.ended.is_some() || self.batches.is_empty();
+        enough && self.batches.len() < BATCHES
+    }
+
     /// Starts to decode the next pieces; false if there is none.
     fn cut_batch(&mut self) -> bool {
         let Some(cut) = &mut self.cut else { return false };
@@ -171,6 +184,8 @@ where
             }
         }
         let some = !pieces.is_empty() || error.is_some();
+        // What is left is a piece without its end, or nothing.
+        self.uncut = if bytes < BATCH_BYTES { 0 } else { self.uncut.saturating_sub(bytes) };
         if bytes >= INLINE_BYTES {
             let (decode, dropped) = (Arc::clone(&self.decode), self.dropped.token().clone());
             let wanted = move |_: &Piece| !dropped.is_cancelled();
@@ -183,6 +198,8 @@ where
         }
         if let Some(error) = error {
             self.end(vec![Err(error)]);
+        } else if !some && let Some(ended) = self.ended.take() {
+            self.finish(ended);
         }
         some
     }
@@ -192,22 +209,39 @@ where
         self.ready.extend(decoded);
     }
 
+    /// Takes in bytes, and what else has arrived, up to a batch.
     fn take_bytes(&mut self, bytes: Result<Option<Bytes>, SourceError>) {
+        self.take_some(bytes);
+        while self.ended.is_none()
+            && self.uncut < BATCH_BYTES
+            && let Some(bytes) = next_bytes(&mut self.body).now_or_never()
+        {
+            self.take_some(bytes);
+        }
+    }
+
+    fn take_some(&mut self, bytes: Result<Option<Bytes>, SourceError>) {
         let Some(cut) = &mut self.cut else { return };
         match bytes {
             Ok(Some(bytes)) => {
                 self.ready.push_back(Ok(C::heard(bytes.len())));
+                self.uncut += bytes.len();
                 if let Err(error) = cut.push(&bytes) {
-                    self.end(vec![Err(SourceError::garbled(error))]);
+                    self.ended = Some(Err(SourceError::garbled(error)));
                 }
             }
-            Ok(None) => {
-                let last =
-                    self.cut.take().and_then(|cut| cut.finish().map_err(SourceError::garbled).transpose());
-                self.end(last.into_iter().collect());
-            }
-            Err(error) => self.end(vec![Err(error)]),
+            Ok(None) => self.ended = Some(Ok(())),
+            Err(error) => self.ended = Some(Err(error)),
         }
+    }
+
+    /// Everything has been cut, and the body has ended.
+    fn finish(&mut self, ended: Result<(), SourceError>) {
+        let last = match (ended, self.cut.take()) {
+            (Err(error), _) => Some(Err(error)),
+            (Ok(()), cut) => cut.and_then(|cut| cut.finish().map_err(SourceError::garbled).transpose()),
+        };
+        self.end(last.into_iter().collect());
     }
 
     /// Nothing more is read; this is said last.
@@ -240,7 +274,9 @@ async fn next_bytes(body: &mut Body) -> Result<Option<Bytes>, SourceError> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
     use std::convert::Infallible;
+    use std::future::ready;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use futures::channel::mpsc;
@@ -254,6 +290,27 @@ mod tests {
     use super::*;
 
     struct Lines(Frames);
+
+    /// The same, but a line without its end is an error.
+    struct Whole(Lines);
+
+    impl Cut<String> for Whole {
+        fn push(&mut self, bytes: &[u8]) -> Result<(), WireError> {
+            self.0.push(bytes)
+        }
+
+        fn next_piece(&mut self) -> Result<Option<Piece>, WireError> {
+            self.0.next_piece()
+        }
+
+        fn heard(bytes: usize) -> String {
+            Lines::heard(bytes)
+        }
+
+        fn finish(self) -> Result<Option<String>, WireError> {
+            Err(WireError::ListTooLarge { limit: 1 })
+        }
+    }
 
     impl Cut<String> for Lines {
         fn push(&mut self, bytes: &[u8]) -> Result<(), WireError> {
@@ -274,26 +331,76 @@ mod tests {
         }
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn it_says_when_there_is_nothing_to_decode_for_a_while_and_at_the_end() {
-        let (bytes, body) = mpsc::unbounded::<Result<Frame<Bytes>, Infallible>>();
+    /// A body that is sent line by line.
+    type Sender = mpsc::UnboundedSender<Result<Frame<Bytes>, Infallible>>;
+
+    /// The two ends of a body.
+    async fn body() -> (Sender, Body) {
+        let (bytes, body) = mpsc::unbounded();
         let body = Mutex::new(Some(StreamBody::new(body)));
         let answer = move |_: Request<Body>| {
             let body = body.lock().take().unwrap();
             async move { Ok::<_, Infallible>(Response::new(body)) }
         };
         let client = Client::new(tower::service_fn(answer), "default");
-        let body = client.send(Request::new(Body::empty())).await.unwrap().into_body();
-        let send = |line: &'static str| bytes.unbounded_send(Ok(Frame::data(Bytes::from(line)))).unwrap();
+        (bytes, client.send(Request::new(Body::empty())).await.unwrap().into_body())
+    }
+
+    fn send(bytes: &Sender, line: &str) {
+        bytes.unbounded_send(Ok(Frame::data(Bytes::copy_from_slice(line.as_bytes())))).unwrap();
+    }
+
+    fn lines() -> Lines {
+        Lines(Encoding::Json.frames(Limits::default()))
+    }
+
+    #[tokio::test]
+    async fn many_small_pieces_that_have_arrived_are_decoded_together_elsewhere_and_in_order() {
+        let (bytes, body) = body().await;
+        let number = |number: usize| format!("{{\"number\":{number},\"text\":\"{}\"}}\n", "x".repeat(1_000));
+        (0..300).for_each(|at| send(&bytes, &number(at)));
+        let here = tokio::task::try_id();
+        let tasks = Arc::new(Mutex::new(HashMap::new()));
+        let seen = Arc::clone(&tasks);
+        let decode = move |piece: Piece| {
+            let text = String::from_utf8(piece.whole().unwrap().to_vec()).unwrap();
+            *seen.lock().entry(tokio::task::try_id()).or_insert(0) += 1;
+            Ok(text + "\n")
+        };
+        drop(bytes);
+        let parts = pipeline(body, lines(), TaskTracker::new(), decode, || {});
+        let parts: Vec<String> =
+            parts.map(Result::unwrap).filter(|part| ready(part != "heard")).collect().await;
+        assert_eq!(parts, (0..300).map(number).collect::<Vec<_>>());
+        let tasks = tasks.lock();
+        assert!(tasks.len() <= 6, "300 KiB in batches of 64: {tasks:?}");
+        assert!(tasks.get(&here).is_none_or(|few| *few < 20), "all but the last of them: {tasks:?}");
+    }
+
+    #[tokio::test]
+    async fn what_has_arrived_before_an_error_comes_before_it() {
+        let (bytes, body) = body().await;
+        send(&bytes, "{}\n{}\n{");
+        drop(bytes);
+        let decode = |piece: Piece| Ok(format!("{} bytes", piece.len()));
+        let parts: Vec<_> = pipeline(body, Whole(lines()), TaskTracker::new(), decode, || {}).collect().await;
+        let parts: Vec<String> =
+            parts.into_iter().map(|part| part.unwrap_or_else(|error| error.to_string())).collect();
+        assert_eq!(parts[..3], ["heard", "2 bytes", "2 bytes"]);
+        assert!(parts.len() == 4 && parts[3].contains("larger"), "{parts:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn it_says_when_there_is_nothing_to_decode_for_a_while_and_at_the_end() {
+        let (bytes, body) = body().await;
         let idle = Arc::new(AtomicUsize::new(0));
         let said = Arc::clone(&idle);
-        let lines = Lines(Encoding::Json.frames(Limits::default()));
         let decode = |piece: Piece| Ok(format!("{} bytes", piece.len()));
         let say = move || _ = said.fetch_add(1, Ordering::Relaxed);
-        let mut parts = pipeline(body, lines, TaskTracker::new(), decode, say);
+        let mut parts = pipeline(body, lines(), TaskTracker::new(), decode, say);
         let idle = || idle.load(Ordering::Relaxed);
         for _ in 0..3 {
-            send("{}\n");
+            send(&bytes, "{}\n");
             assert_eq!(parts.next().await.unwrap().unwrap(), "heard");
             assert_eq!(parts.next().await.unwrap().unwrap(), "2 bytes");
             let waited = tokio::time::timeout(PAUSE / 2, parts.next()).await;
@@ -302,7 +409,7 @@ mod tests {
         let waited = tokio::time::timeout(PAUSE * 3, parts.next()).await;
         assert!(waited.is_err());
         assert_eq!(idle(), 1, "once");
-        send("{}\n");
+        send(&bytes, "{}\n");
         assert_eq!(parts.next().await.unwrap().unwrap(), "heard");
         drop(parts);
         assert_eq!(idle(), 2, "nobody reads on");
