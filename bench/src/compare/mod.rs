@@ -1,6 +1,7 @@
 //! The comparison: the same measurements of kube-informer, client-go and kube-runtime, in turns.
 
 mod contender;
+mod line;
 mod page;
 mod peers;
 mod plan;

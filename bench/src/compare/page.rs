@@ -1,8 +1,8 @@
 //! The page that shows the table.
 
+use super::line::{Line, Section, Unit, Value};
 use super::peers;
 use super::reasons::reason;
-use super::table::{Line, Section, Unit, Value};
 
 /// The whole page, in Markdown.
 pub(super) fn page(sections: &[Section], command: &str, rounds: (usize, usize)) -> String {
@@ -14,7 +14,9 @@ pub(super) fn page(sections: &[Section], command: &str, rounds: (usize, usize)) 
         "# Benchmarks\n\n\
         Made by `{command}`; do not edit. Every library copies the same objects from the same replay server \
         (`bench/src/replay`), each in a process of its own, the server in another. There are {rounds}, and in each \
-        the libraries take turns. Times are the least of the rounds, rates the most, memory the middle one.\n\n\
+        the libraries take turns. Times are the least of the rounds, rates the most, memory the middle one. Before each \
+        measurement with objects a process of its own uses 64 KiB of memory for each of them and ends: the first use of memory since \
+        long takes several times as long as the next, in a virtual machine, whoever it is.\n\n\
         client-go and kube-rs are shown in whichever of their ways, LIST or WatchList, is better on that line. client-go's \
         memory is its resident set as it stands two seconds after the sync; `FreeOSMemory` lines say what would be left if the \
         program gave back all that it could. Ours starts with WatchList, and gives nothing back by hand.\n\n\
@@ -35,6 +37,13 @@ pub(super) fn page(sections: &[Section], command: &str, rounds: (usize, usize)) 
     if !missed.is_empty() {
         page += &format!(" Missed, and why:\n\n{}", missed.join(""));
     }
+    let lost: Vec<String> = sections.iter().flat_map(lost).collect();
+    if !lost.is_empty() {
+        page += &format!(
+            "\nLines with no bar, or one that is met, on which somebody else is ahead:\n\n{}",
+            lost.join("")
+        );
+    }
     page.push('\n');
     for section in sections {
         page += &format!("\n## {}\n\n", section.title);
@@ -53,6 +62,21 @@ fn missed(section: &Section) -> Vec<String> {
     missed
         .map(|line| format!("- {}: {}. {}\n", section.title, line.title, reason(&section.title, &line.title)))
         .collect()
+}
+
+/// What is said of the other lines of a section that are lost: those that have a reason in common, together.
+fn lost(section: &Section) -> Vec<String> {
+    let mut together: Vec<(&str, Vec<&str>)> = Vec::new();
+    for line in section.lines.iter().filter(|line| line.loses() && line.met() != Some(false)) {
+        let why = reason(&section.title, &line.title);
+        match together.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, lines)) => lines.push(&line.title),
+            None => together.push((why, vec![&line.title])),
+        }
+    }
+    let said =
+        |(why, lines): (&str, Vec<&str>)| format!("- {}: {}. {why}\n", section.title, lines.join("; "));
+    together.into_iter().map(said).collect()
 }
 
 fn cells(line: &Line) -> String {

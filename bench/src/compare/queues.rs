@@ -1,9 +1,9 @@
 //! Lines about work queues.
 
 use super::contender::Contender;
+use super::line::{Line, Section, Unit, Value, thousands};
 use super::plan::{OURS, Sizes, row};
 use super::results::Results;
-use super::table::{Line, Section, Unit, Value, thousands};
 
 /// What is measured of a queue.
 const FIGURES: [(&str, &str, Unit); 5] = [

@@ -1,127 +1,9 @@
-//! From figures to lines: ours, theirs, the ratio, and whether it is what we promise.
-
-use std::fmt;
+//! From figures to lines.
 
 use super::contender::{Contender, Residency};
+use super::line::{Bar, Line, Section, Unit, Value, thousands};
 use super::plan::{ON_SYSTEM, OURS, Sizes, row};
 use super::results::Results;
-
-/// Lines about one thing.
-#[derive(Clone, Debug)]
-pub(super) struct Section {
-    pub(super) title: String,
-    pub(super) lines: Vec<Line>,
-}
-
-/// One line of the table.
-#[derive(Clone, Debug)]
-pub(super) struct Line {
-    pub(super) title: String,
-    pub(super) ours: Value,
-    pub(super) client_go: Option<Value>,
-    pub(super) kube_runtime: Option<Value>,
-    pub(super) bar: Option<Bar>,
-}
-
-/// A figure with its unit.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Value {
-    pub(super) number: f64,
-    pub(super) unit: Unit,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unit {
-    Seconds,
-    /// Nanoseconds for one call: compared as speed.
-    Call,
-    Bytes,
-    PerSecond,
-    Instructions,
-    Ratio,
-}
-
-/// What a ratio has to be.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Bar {
-    /// Of ours ÷ client-go.
-    AtMost(f64),
-    AtLeast(f64),
-    /// Of ours ÷ kube-runtime.
-    AtMostOfKube(f64),
-    /// Of our own figure, which is a ratio.
-    OwnAtMost(f64),
-}
-
-impl Line {
-    /// Ours ÷ theirs: of times and memory less is better, of rates and calls (compared as speed) more.
-    pub(super) fn ratio(&self, theirs: Option<Value>) -> Option<f64> {
-        let theirs = theirs?.number;
-        Some(match self.ours.unit {
-            Unit::Call => theirs / self.ours.number,
-            _ => self.ours.number / theirs,
-        })
-    }
-
-    /// Whether the bar is met; none if there is none, or nobody to compare with.
-    pub(super) fn met(&self) -> Option<bool> {
-        Some(match self.bar? {
-            Bar::AtMost(bar) => self.ratio(self.client_go)? <= bar,
-            Bar::AtLeast(bar) => self.ratio(self.client_go)? >= bar,
-            Bar::AtMostOfKube(bar) => self.ratio(self.kube_runtime)? <= bar,
-            Bar::OwnAtMost(bar) => self.ours.number <= bar,
-        })
-    }
-}
-
-impl fmt::Display for Value {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let number = self.number;
-        match self.unit {
-            Unit::Seconds => write!(f, "{}", time(number * 1e9)),
-            Unit::Call => write!(f, "{}", time(number)),
-            Unit::Bytes if number >= 1e9 => write!(f, "{:.2} GB", number / 1e9),
-            Unit::Bytes if number >= 1e6 => write!(f, "{:.0} MB", number / 1e6),
-            Unit::Bytes => write!(f, "{number:.0} B"),
-            Unit::PerSecond => write!(f, "{}/s", thousands(number)),
-            Unit::Instructions => write!(f, "{}", thousands(number)),
-            Unit::Ratio => write!(f, "{number:.2}"),
-        }
-    }
-}
-
-impl fmt::Display for Bar {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Bar::AtMost(bar) | Bar::OwnAtMost(bar) => write!(f, "≤ {bar}"),
-            Bar::AtLeast(bar) => write!(f, "≥ {bar}"),
-            Bar::AtMostOfKube(bar) => write!(f, "≤ {bar} of kube-rs"),
-        }
-    }
-}
-
-/// Nanoseconds in the unit that suits.
-fn time(nanos: f64) -> String {
-    match nanos {
-        _ if nanos < 1e3 => format!("{nanos:.0} ns"),
-        _ if nanos < 1e6 => format!("{:.1} µs", nanos / 1e3),
-        _ if nanos < 1e9 => format!("{:.1} ms", nanos / 1e6),
-        _ => format!("{:.2} s", nanos / 1e9),
-    }
-}
-
-/// A whole number with commas.
-pub(super) fn thousands(number: f64) -> String {
-    let digits = format!("{number:.0}");
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
 
 /// All lines.
 pub(super) fn sections(results: &Results, sizes: &Sizes) -> Vec<Section> {
@@ -492,6 +374,3 @@ fn residency(who: Contender) -> &'static str {
 fn kind_name(kind: &str) -> &'static str {
     if kind == "pods" { "pods" } else { "custom resources" }
 }
-
-#[cfg(test)]
-mod tests;

@@ -447,11 +447,11 @@ mod tests {
         let held = |object: &Object<ConfigMap>| object.stored().count() > 1;
         take(Delta::Added(first.clone()));
         take(Delta::Updated(second.clone()));
-        assert!(!held(&first), "nobody decodes");
-        spent.let_go();
+        assert!(!held(&first), "nothing arrives");
+        spent.want(true);
         take(Delta::Updated(third));
         assert!(held(&second));
-        spent.rest();
+        spent.want(false);
         assert!(!held(&second));
     }
 

@@ -59,7 +59,7 @@ pub enum Residency {
     /// As the bytes that the server sent, without `managedFields`. An object is decoded when somebody looks into it,
     /// once for all who hold it, and the value goes with the last of them.
     Packed,
-    /// Packed, but what was looked at lately stays decoded.
+    /// Packed, but what is looked at again and again stays decoded, and what was looked at once does for a moment.
     Adaptive {
         /// About how much memory the decoded values may take.
         warm_bytes: usize,

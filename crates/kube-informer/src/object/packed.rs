@@ -66,16 +66,22 @@ impl<K> Packed<K> {
 }
 
 /// The value of bytes, while somebody holds it.
-pub(super) struct Value<K>(Mutex<Weak<View<K>>>);
+pub(super) struct Value<K>(Mutex<Held<K>>);
+
+struct Held<K> {
+    view: Weak<View<K>>,
+    /// Somebody has come for it before.
+    looked: bool,
+}
 
 impl<K> Value<K> {
     /// One that somebody holds.
     pub(super) fn held(view: &Arc<View<K>>) -> Self {
-        Self(Mutex::new(Arc::downgrade(view)))
+        Self(Mutex::new(Held { view: Arc::downgrade(view), looked: false }))
     }
 
     pub(super) fn is_held(&self) -> bool {
-        self.0.lock().strong_count() > 0
+        self.0.lock().view.strong_count() > 0
     }
 
     /// The value: that of whoever holds it already, or else made of so many bytes, as it was before.
@@ -87,16 +93,16 @@ impl<K> Value<K> {
         decode: impl FnOnce() -> Result<K, DecodeError>,
     ) -> Arc<View<K>> {
         let mut held = self.0.lock();
-        if let Some(view) = held.upgrade() {
+        let again = std::mem::replace(&mut held.looked, true);
+        if let Some(view) = held.view.upgrade() {
             view.want();
             return view;
         }
-        let again = !held.ptr_eq(&Weak::new());
         let view = match decode() {
             Ok(object) => View::new(object),
             Err(error) => panic!("an object that could be decoded cannot be any more: {error}"),
         };
-        *held = Arc::downgrade(&view);
+        held.view = Arc::downgrade(&view);
         drop(held);
         if let Some(warm) = warm {
             warm.keep(Arc::clone(&view), bytes, again);
@@ -108,7 +114,7 @@ impl<K> Value<K> {
 /// One that nobody holds.
 impl<K> Default for Value<K> {
     fn default() -> Self {
-        Self(Mutex::new(Weak::new()))
+        Self(Mutex::new(Held { view: Weak::new(), looked: false }))
     }
 }
 

@@ -1,3 +1,4 @@
+use std::sync::Weak;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -143,20 +144,39 @@ fn what_is_looked_at_for_the_second_time_stays_though_many_came_between() {
     assert_eq!(decoded.load(Ordering::Relaxed), 302, "the first time, and the second");
 }
 
+/// How often somebody else is let go first before it is given up on.
+const PATIENCE: usize = 20_000_000;
+
+#[test]
+fn what_was_decoded_when_it_arrived_counts_as_looked_at_when_somebody_does() {
+    let (codec, decoded) = counting(50_000);
+    let arrived: Vec<_> = (0..101).map(|number| packed(&format!("c{number}"), 1_000, &codec)).collect();
+    let stored: Vec<_> = arrived.iter().map(|object| object.stored().clone()).collect();
+    drop(arrived);
+    let look = |number: usize| assert!(stored[number].object().data.is_some());
+    look(0);
+    look(0);
+    (1..=100).for_each(look);
+    look(0);
+    assert_eq!(decoded.load(Ordering::Relaxed), 101, "those that were looked at once have not driven it out");
+}
+
 #[test]
 fn what_several_look_into_at_once_has_the_next_ones_decoded_before_they_are_told() {
-    let codec = Arc::new(std::sync::OnceLock::<std::sync::Weak<Codec<ConfigMap>>>::new());
-    let known = Arc::clone(&codec);
+    let known = Arc::new(OnceLock::<Weak<Codec<ConfigMap>>>::new());
+    let codec = Arc::clone(&known);
     // Decoding lasts until another waits for it.
     let decode = move |bytes: &[u8]| {
-        let codec = known.get().and_then(std::sync::Weak::upgrade).unwrap();
-        while !codec.ahead().take() {
+        let codec = codec.get().and_then(Weak::upgrade).unwrap();
+        let waits = |_| {
             std::thread::yield_now();
-        }
+            codec.ahead().take()
+        };
+        assert!((0..PATIENCE).any(waits), "nobody waits");
         kube_wire::decode_object(bytes, kube_wire::DecodeOptions::default())
     };
     let made = Arc::new(Codec::new(decode, None));
-    codec.set(Arc::downgrade(&made)).unwrap();
+    known.set(Arc::downgrade(&made)).unwrap();
     assert!(!(0..1_000).any(|_| made.ahead().take()), "nobody has looked yet");
     let object = unseen("x", &made, true);
     let other = object.clone();
@@ -189,19 +209,42 @@ fn what_was_replaced_is_let_go_of_by_those_who_decode_the_oldest_first() {
     let held = || objects.iter().filter(|object| object.stored().count() > 1).count();
     let spent = Spent::default();
     spent.put(objects.iter());
-    assert_eq!(held(), 0, "nobody decodes");
-    spent.let_go();
+    assert_eq!(held(), 0, "nothing arrives");
+    spent.want(true);
+    spent.let_go(100);
     spent.put(objects.iter());
     assert_eq!(held(), 256, "and no more");
-    spent.let_go();
+    spent.let_go(100);
     assert!(objects[..2].iter().all(|object| object.stored().count() == 1), "the oldest two");
     assert_eq!(held(), 254);
-    (0..1_000).for_each(|_| spent.let_go());
+    (0..1_000).for_each(|_| spent.let_go(100));
     assert_eq!(held(), 64, "others may not have heard of these");
-    spent.rest();
+    spent.want(false);
+    assert_eq!(held(), 0);
+    spent.let_go(100);
+    spent.put(objects.iter());
+    assert_eq!(held(), 0, "one who is late changes nothing");
+}
+
+#[test]
+fn of_large_objects_that_were_replaced_few_are_kept() {
+    let (codec, _) = counting(0);
+    let objects: Vec<_> = (0..300).map(|number| unseen(&format!("c{number}"), &codec, false)).collect();
+    let held = || objects.iter().filter(|object| object.stored().count() > 1).count();
+    let spent = Spent::default();
+    spent.want(true);
+    spent.let_go(1_000);
+    spent.put(objects.iter());
+    assert_eq!(held(), 256);
+    spent.let_go(300_000);
+    assert_eq!(held(), 3, "a mebibyte of them");
+    spent.let_go(2 << 20);
     assert_eq!(held(), 0);
     spent.put(objects.iter());
-    assert_eq!(held(), 0, "nobody decodes any more");
+    assert_eq!(held(), 0);
+    (0..100).for_each(|_| spent.let_go(1_000));
+    spent.put(objects.iter());
+    assert_eq!(held(), 256, "it is forgotten after a while");
 }
 
 #[test]

@@ -2,7 +2,8 @@
 //!
 //! A projection is a plain struct with the fields that matter, and [`Projection`] makes it something that can be
 //! informed on: it adds the metadata, and knows which kind the fields are of. What the struct does not name is skipped
-//! while decoding, from JSON and protobuf alike, and is never in memory.
+//! while decoding, from JSON and protobuf alike, and does not stay in memory: projections rest decoded, whatever the
+//! [residency](crate::object::Residency).
 //!
 //! ```
 //! use k8s_openapi::api::core::v1::Pod;
@@ -36,6 +37,7 @@
 //! # tokio::runtime::Runtime::new().unwrap().block_on(example()).unwrap();
 //! ```
 
+use std::any::type_name;
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
@@ -126,6 +128,12 @@ impl<'de, K, P: Deserialize<'de>> Deserialize<'de> for Projection<K, P> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(Fields(PhantomData))
     }
+}
+
+/// Whether a type is a projection: the bytes of the whole object are not to be kept for it.
+pub(crate) fn is_projection<K>() -> bool {
+    let name = |name: &'static str| name.split_once('<').map_or(name, |(name, _)| name);
+    name(type_name::<K>()) == name(type_name::<Projection<(), ()>>())
 }
 
 struct Fields<K, P>(PhantomData<fn() -> (K, P)>);

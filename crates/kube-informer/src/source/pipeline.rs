@@ -47,20 +47,20 @@ pub(super) trait Cut<T>: Send + 'static {
     fn finish(self) -> Result<Option<T>, WireError>;
 }
 
-/// Everything that is decoded from a body, up to its end or the first error. `idle` is called when there is nothing to
-/// decode for the time being, or any more.
-pub(super) fn pipeline<T, C, D, I>(
+/// Everything that is decoded from a body, up to its end or the first error. `busy` is told when there is something to decode,
+/// and when there is nothing for the time being, or any more.
+pub(super) fn pipeline<T, C, D, B>(
     body: Body,
     cut: C,
     tasks: TaskTracker,
     decode: D,
-    idle: I,
+    busy: B,
 ) -> BoxStream<'static, Result<T, SourceError>>
 where
     T: Send + 'static,
     C: Cut<T>,
     D: Fn(Piece) -> Result<T, SourceError> + Send + Sync + 'static,
-    I: Fn() + Send + Sync + 'static,
+    B: Fn(bool) + Send + Sync + 'static,
 {
     let pipeline = Pipeline {
         body,
@@ -71,7 +71,7 @@ where
         batches: VecDeque::new(),
         ready: VecDeque::new(),
         tasks,
-        idle: Idle(idle),
+        busy: Busy(busy),
         dropped: CancellationToken::new().drop_guard(),
     };
     stream::unfold(Some(pipeline), async |pipeline| {
@@ -83,7 +83,7 @@ where
     .boxed()
 }
 
-struct Pipeline<T, C, D, I: Fn()> {
+struct Pipeline<T, C, D, B: Fn(bool)> {
     body: Body,
     /// None after everything has been cut, up to the end of the body.
     cut: Option<C>,
@@ -96,17 +96,17 @@ struct Pipeline<T, C, D, I: Fn()> {
     batches: VecDeque<Batch<T>>,
     ready: VecDeque<Result<T, SourceError>>,
     tasks: TaskTracker,
-    idle: Idle<I>,
+    busy: Busy<B>,
     /// Nobody wants what is being decoded any more.
     dropped: DropGuard,
 }
 
-/// Called when there is nothing to do, and at the end.
-struct Idle<I: Fn()>(I);
+/// Who is told whether there is something to do. At the end there is not.
+struct Busy<B: Fn(bool)>(B);
 
-impl<I: Fn()> Drop for Idle<I> {
+impl<B: Fn(bool)> Drop for Busy<B> {
     fn drop(&mut self) {
-        (self.0)();
+        (self.0)(false);
     }
 }
 
@@ -117,12 +117,12 @@ enum Batch<T> {
     Task(JoinHandle<Decoded<T>>),
 }
 
-impl<T, C, D, I> Pipeline<T, C, D, I>
+impl<T, C, D, B> Pipeline<T, C, D, B>
 where
     T: Send + 'static,
     C: Cut<T>,
     D: Fn(Piece) -> Result<T, SourceError> + Send + Sync + 'static,
-    I: Fn() + Send + Sync + 'static,
+    B: Fn(bool) + Send + Sync + 'static,
 {
     /// The next part; none at the end.
     async fn next(&mut self) -> Option<Result<T, SourceError>> {
@@ -135,12 +135,11 @@ where
             match (self.batches.front_mut(), reads_on) {
                 (None, false) => return None,
                 (None, true) => {
-                    let idle = &self.idle.0;
                     let bytes = tokio::select! {
                         biased;
                         bytes = next_bytes(&mut self.body) => bytes,
                         () = tokio::time::sleep(PAUSE) => {
-                            idle();
+                            (self.busy.0)(false);
                             next_bytes(&mut self.body).await
                         }
                     };
@@ -186,6 +185,9 @@ where
         let some = !pieces.is_empty() || error.is_some();
         // What is left is a piece without its end, or nothing.
         self.uncut = if bytes < BATCH_BYTES { 0 } else { self.uncut.saturating_sub(bytes) };
+        if some {
+            (self.busy.0)(true);
+        }
         if bytes >= INLINE_BYTES {
             let (decode, dropped) = (Arc::clone(&self.decode), self.dropped.token().clone());
             let wanted = move |_: &Piece| !dropped.is_cancelled();
@@ -265,7 +267,9 @@ impl<T> Batch<T> {
 async fn next_bytes(body: &mut Body) -> Result<Option<Bytes>, SourceError> {
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| SourceError::connection(&error))?;
-        if let Ok(data) = frame.into_data() {
+        if let Ok(data) = frame.into_data()
+            && !data.is_empty()
+        {
             return Ok(Some(data));
         }
     }
@@ -277,7 +281,6 @@ mod tests {
     use std::collections::HashMap;
     use std::convert::Infallible;
     use std::future::ready;
-    use std::sync::atomic::{AtomicUsize, Ordering};
 
     use futures::channel::mpsc;
     use http::{Request, Response};
@@ -368,7 +371,7 @@ mod tests {
             Ok(text + "\n")
         };
         drop(bytes);
-        let parts = pipeline(body, lines(), TaskTracker::new(), decode, || {});
+        let parts = pipeline(body, lines(), TaskTracker::new(), decode, |_| {});
         let parts: Vec<String> =
             parts.map(Result::unwrap).filter(|part| ready(part != "heard")).collect().await;
         assert_eq!(parts, (0..300).map(number).collect::<Vec<_>>());
@@ -383,7 +386,8 @@ mod tests {
         send(&bytes, "{}\n{}\n{");
         drop(bytes);
         let decode = |piece: Piece| Ok(format!("{} bytes", piece.len()));
-        let parts: Vec<_> = pipeline(body, Whole(lines()), TaskTracker::new(), decode, || {}).collect().await;
+        let parts: Vec<_> =
+            pipeline(body, Whole(lines()), TaskTracker::new(), decode, |_| {}).collect().await;
         let parts: Vec<String> =
             parts.into_iter().map(|part| part.unwrap_or_else(|error| error.to_string())).collect();
         assert_eq!(parts[..3], ["heard", "2 bytes", "2 bytes"]);
@@ -391,27 +395,28 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn it_says_when_there_is_nothing_to_decode_for_a_while_and_at_the_end() {
+    async fn it_says_when_there_is_something_to_decode_and_when_there_is_nothing_for_a_while_or_any_more() {
         let (bytes, body) = body().await;
-        let idle = Arc::new(AtomicUsize::new(0));
-        let said = Arc::clone(&idle);
+        let said = Arc::new(Mutex::new(Vec::new()));
+        let heard = Arc::clone(&said);
         let decode = |piece: Piece| Ok(format!("{} bytes", piece.len()));
-        let say = move || _ = said.fetch_add(1, Ordering::Relaxed);
+        let say = move |busy| heard.lock().push(busy);
         let mut parts = pipeline(body, lines(), TaskTracker::new(), decode, say);
-        let idle = || idle.load(Ordering::Relaxed);
+        let said = || std::mem::take(&mut *said.lock());
         for _ in 0..3 {
             send(&bytes, "{}\n");
             assert_eq!(parts.next().await.unwrap().unwrap(), "heard");
             assert_eq!(parts.next().await.unwrap().unwrap(), "2 bytes");
             let waited = tokio::time::timeout(PAUSE / 2, parts.next()).await;
-            assert!(waited.is_err() && idle() == 0, "more may come at once");
+            assert!(waited.is_err());
+            assert_eq!(said(), [true], "more may come at once");
         }
         let waited = tokio::time::timeout(PAUSE * 3, parts.next()).await;
         assert!(waited.is_err());
-        assert_eq!(idle(), 1, "once");
+        assert_eq!(said(), [false], "once");
         send(&bytes, "{}\n");
         assert_eq!(parts.next().await.unwrap().unwrap(), "heard");
         drop(parts);
-        assert_eq!(idle(), 2, "nobody reads on");
+        assert_eq!(said().last(), Some(&false), "nobody reads on");
     }
 }

@@ -57,7 +57,7 @@ where
             .unwrap_or_else(|why| Err(DecodeError { key: encoding.peek_key(&item).map(Box::new), why }));
         Ok(object.map_or_else(ListPart::Undecodable, ListPart::Item))
     };
-    pipeline(body, cut, want.tracker(), decode, || {})
+    pipeline(body, cut, want.tracker(), decode, |_| {})
 }
 
 /// A watch, event by event; `initial` if it begins with what is there.
@@ -88,7 +88,7 @@ where
         {
             return Ok(WatchPart::Event(Event::Added(object)));
         }
-        spent.let_go();
+        spent.let_go(frame.len());
         // Of what is there, nobody is told before all of it has come.
         let at_rest = initial.load(Ordering::Relaxed);
         let part = unless_panic(|| {
@@ -117,7 +117,7 @@ where
         })
     };
     let spent = Arc::clone(want.spent());
-    pipeline(body, encoding.frames(limits), want.tracker(), decode, move || spent.rest())
+    pipeline(body, encoding.frames(limits), want.tracker(), decode, move |busy| spent.want(busy))
 }
 
 /// An event that was passed over. It is one object's trouble, if it is about an object.
@@ -341,6 +341,7 @@ mod tests {
 
     use super::*;
     use crate::object::Residency;
+    use crate::projection::Projection;
 
     async fn last_of<P>(mut parts: BoxStream<'static, Result<P, SourceError>>) -> Result<P, SourceError> {
         let mut last = None;
@@ -458,5 +459,40 @@ mod tests {
         objects[0].came_late();
         let decoded: Vec<bool> = watched().await.iter().map(Object::is_decoded).collect();
         assert_eq!(decoded, [false, true], "but for one, to see whether anybody looks");
+    }
+
+    #[derive(Debug, serde::Deserialize)]
+    struct Placement {
+        spec: Spec,
+    }
+
+    #[derive(Debug, serde::Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Spec {
+        node_name: Option<String>,
+    }
+
+    #[tokio::test]
+    async fn a_projection_keeps_its_fields_and_not_the_bytes_of_the_whole_from_both_encodings() {
+        let kind = ProtoMessage::of("", "v1", "Pod").unwrap();
+        let pod = serde_json::json!({"metadata": {"name": "x", "namespace": "a"}, "spec": {"nodeName": "n", "containers": []}});
+        let json = format!("{}\n", serde_json::json!({"type": "MODIFIED", "object": pod})).into_bytes();
+        let proto = frame(&encode_object_proto(&pod, kind).unwrap());
+        for (encoding, bytes) in [(Encoding::Json, json), (Encoding::best_for("", "v1", "Pod"), proto)] {
+            let reading = Reading {
+                encoding,
+                limits: Limits::default(),
+                options: DecodeOptions::default(),
+                metadata_only: false,
+                types: None,
+            };
+            let want = Arc::new(Want::new().residency(Residency::default()));
+            let part =
+                last_of(watch_stream::<Projection<Pod, Placement>>(Body::from(bytes), reading, &want, false));
+            let Ok(WatchPart::Event(Event::Modified(object))) = part.await else { panic!("{encoding:?}") };
+            assert_eq!(object.spec.node_name.as_deref(), Some("n"));
+            assert_eq!((object.key(), object.packed_bytes()), ("a/x", 0));
+            assert!(object.resting().is_decoded());
+        }
     }
 }

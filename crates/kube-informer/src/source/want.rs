@@ -10,6 +10,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::object::{Codec, Identity, Object, Residency, Spent, Warm};
 use crate::panics;
+use crate::projection::is_projection;
 
 /// Changes an object before anybody sees it.
 pub(crate) type Transform<K> = Arc<dyn Fn(K) -> K + Send + Sync>;
@@ -136,7 +137,8 @@ impl<K: Resource + 'static> Want<K> {
 
     /// Whether the bytes of objects are wanted.
     pub(crate) fn packs(&self) -> bool {
-        self.make.is_some() || (self.residency != Residency::Decoded && self.transform.is_none())
+        let rests_as_bytes = self.residency != Residency::Decoded && self.transform.is_none();
+        self.make.is_some() || (rests_as_bytes && !is_projection::<K>())
     }
 
     /// Makes a handle of an object that has arrived as bytes: those that it is to rest as, if it is to rest as bytes.

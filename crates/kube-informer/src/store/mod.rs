@@ -217,7 +217,8 @@ impl<K: Resource> Store<K> {
                 written.push(Written { new: Some(old.clone()), old: Some(old), last: None });
             } else {
                 next.put(&object);
-                written.push(Written { old, new: Some(object), last: None });
+                // What an index has looked into is not held until all of them are told.
+                written.push(Written { old, new: Some(object.resting()), last: None });
             }
         }
         for place in current.within(scope) {

@@ -321,6 +321,19 @@ fn the_values_of_an_object_follow_its_changes() {
     assert_eq!(values(), set(["bert", "ernie", "oscar"]));
 }
 
+#[test]
+fn what_an_index_has_looked_into_is_not_held_decoded_while_a_list_is_written() {
+    let (object, codec) = arriving();
+    let store = Store::new();
+    by_node(&store);
+    let bytes = serde_json::to_vec(&decoded_pod("a", "y", "n1", 2)).unwrap().into();
+    let identity = crate::object::Identity { namespace: "a", name: "y", ..Default::default() };
+    let listed = Object::unseen(identity, std::iter::empty(), bytes, &codec, false);
+    let written = store.replace(vec![object, listed], &HashSet::new(), None);
+    let held: Vec<bool> = written.iter().map(|written| written.new.as_ref().unwrap().is_decoded()).collect();
+    assert_eq!(held, [false, false]);
+}
+
 /// A pod that will be told, and that nobody has looked into; and its codec.
 fn arriving() -> (Object<Pod>, Arc<Codec<Pod>>) {
     let decode = |bytes: &[u8]| kube_wire::decode_object(bytes, kube_wire::DecodeOptions::default());
