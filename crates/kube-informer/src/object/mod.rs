@@ -56,8 +56,8 @@ pub const DEFAULT_WARM_BYTES: usize = 32 << 20;
 pub enum Residency {
     /// As values of their type: the quickest to read, and the largest.
     Decoded,
-    /// As the bytes that the server sent, without `managedFields`. An object is decoded when somebody looks into it,
-    /// once for all who hold it, and the value goes with the last of them.
+    /// As the bytes that the server sent, without `managedFields`. An object is decoded when somebody looks into it, or
+    /// before if several are about to, once for all who hold it, and the value goes with the last of them.
     Packed,
     /// Packed, but what is looked at again and again stays decoded, and what was looked at once does for a moment.
     Adaptive {
@@ -67,7 +67,8 @@ pub enum Residency {
 }
 
 impl Default for Residency {
-    /// Adaptive, with [`DEFAULT_WARM_BYTES`].
+    /// Adaptive, with [`DEFAULT_WARM_BYTES`]: as small as packed and as quick with events, and what is looked at again and
+    /// again is read as quickly as if it rested decoded. The figures are in `docs/benchmarks.md`.
     fn default() -> Self {
         Residency::Adaptive { warm_bytes: DEFAULT_WARM_BYTES }
     }

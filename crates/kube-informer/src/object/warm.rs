@@ -54,9 +54,9 @@ impl<K> Warm<K> {
         let mut kept = self.kept.lock();
         let Kept { trial, lasting } = &mut *kept;
         if again {
-            lasting.push(view, bytes)
+            lasting.push(view, bytes);
         } else {
-            trial.push(view, bytes)
+            trial.push(view, bytes);
         }
         while trial.bytes > for_trial
             && let Some((oldest, size)) = trial.pop()
@@ -69,9 +69,9 @@ impl<K> Warm<K> {
             && let Some((oldest, size)) = lasting.pop()
         {
             if spare > 0 && oldest.take_wanted() {
-                lasting.push(oldest, size)
+                lasting.push(oldest, size);
             } else {
-                gone.push(oldest)
+                gone.push(oldest);
             }
             spare = spare.saturating_sub(1);
         }

@@ -281,6 +281,7 @@ mod tests {
     use std::collections::HashMap;
     use std::convert::Infallible;
     use std::future::ready;
+    use std::task::Poll;
 
     use futures::channel::mpsc;
     use http::{Request, Response};
@@ -378,6 +379,30 @@ mod tests {
         let tasks = tasks.lock();
         assert!(tasks.len() <= 6, "300 KiB in batches of 64: {tasks:?}");
         assert!(tasks.get(&here).is_none_or(|few| *few < 20), "all but the last of them: {tasks:?}");
+    }
+
+    #[tokio::test]
+    async fn what_arrives_while_others_decode_is_decoded_together() {
+        let (bytes, body) = body().await;
+        let tasks = Arc::new(Mutex::new(HashMap::new()));
+        let seen = Arc::clone(&tasks);
+        let decode = move |_: Piece| {
+            *seen.lock().entry(tokio::task::try_id()).or_insert(0) += 1;
+            Ok("decoded".to_owned())
+        };
+        let mut parts = pipeline(body, lines(), TaskTracker::new(), decode, |_| {});
+        let piece = format!("\"{}\"\n", "x".repeat(20_000));
+        // Nobody else runs until this waits, so the first batch is under way all the time.
+        for _ in 0..3 {
+            send(&bytes, &piece);
+            assert!(matches!(futures::poll!(parts.next()), Poll::Ready(Some(Ok(heard))) if heard == "heard"));
+            assert!(futures::poll!(parts.next()).is_pending());
+        }
+        drop(bytes);
+        assert_eq!(parts.map(Result::unwrap).collect::<Vec<_>>().await, ["decoded"; 3]);
+        let mut counts: Vec<i32> = tasks.lock().values().copied().collect();
+        counts.sort_unstable();
+        assert_eq!(counts, [1, 2], "the first, and the two that came meanwhile");
     }
 
     #[tokio::test]
