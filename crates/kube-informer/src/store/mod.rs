@@ -38,6 +38,10 @@ use crate::object::Object;
 use crate::source::{Known, Scope};
 use index::Indexed;
 
+/// What an index has looked into is held for those who are told, in a list of no more than so many bytes. The values of
+/// all objects of a large one would be in memory at once.
+const HELD_BYTES: usize = 1 << 20;
+
 /// A copy of all objects of a kind. See the [module](self).
 pub struct Store<K> {
     shared: Arc<Shared<K>>,
@@ -198,7 +202,7 @@ impl<K: Resource> Store<K> {
         let _writing = self.shared.writing.lock();
         let current = self.shared.current.load_full();
         let (mut next, mut written) = (Snapshot::clone(&current), Vec::with_capacity(objects.len()));
-        let mut seen = vec![false; current.len()];
+        let (mut seen, mut held) = (vec![false; current.len()], HELD_BYTES);
         for object in objects {
             let place = current.place(object.key());
             if let Some(seen) = place.and_then(|place| seen.get_mut(place as usize)) {
@@ -217,8 +221,10 @@ impl<K: Resource> Store<K> {
                 written.push(Written { new: Some(old.clone()), old: Some(old), last: None });
             } else {
                 next.put(&object);
-                // What an index has looked into is not held until all of them are told.
-                written.push(Written { old, new: Some(object.resting()), last: None });
+                let bytes = object.packed_bytes();
+                let new = if bytes <= held { object } else { object.resting() };
+                held = held.saturating_sub(bytes);
+                written.push(Written { old, new: Some(new), last: None });
             }
         }
         for place in current.within(scope) {

@@ -322,16 +322,22 @@ fn the_values_of_an_object_follow_its_changes() {
 }
 
 #[test]
-fn what_an_index_has_looked_into_is_not_held_decoded_while_a_list_is_written() {
-    let (object, codec) = arriving();
+fn what_an_index_has_looked_into_is_held_for_those_who_are_told_but_not_all_of_a_large_list() {
+    let (_, codec) = arriving();
     let store = Store::new();
     by_node(&store);
-    let bytes = serde_json::to_vec(&decoded_pod("a", "y", "n1", 2)).unwrap().into();
-    let identity = crate::object::Identity { namespace: "a", name: "y", ..Default::default() };
-    let listed = Object::unseen(identity, std::iter::empty(), bytes, &codec, false);
-    let written = store.replace(vec![object, listed], &HashSet::new(), None);
+    let listed = |number: usize| {
+        let mut pod = decoded_pod("a", "x", "n1", 2);
+        pod.metadata.annotations = Some([("text".to_owned(), "x".repeat(HELD_BYTES / 4))].into());
+        let bytes = serde_json::to_vec(&pod).unwrap().into();
+        let name = &format!("x{number}");
+        let identity = crate::object::Identity { namespace: "a", name, ..Default::default() };
+        Object::unseen(identity, std::iter::empty(), bytes, &codec, false)
+    };
+    let written = store.replace((0..10).map(listed).collect(), &HashSet::new(), None);
     let held: Vec<bool> = written.iter().map(|written| written.new.as_ref().unwrap().is_decoded()).collect();
-    assert_eq!(held, [false, false]);
+    assert_eq!(held[..4], [true, true, true, false]);
+    assert!(!held[4..].contains(&true));
 }
 
 /// A pod that will be told, and that nobody has looked into; and its codec.
