@@ -19,6 +19,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// How often it is looked again where nobody tells.
 const POLL: Duration = Duration::from_millis(10);
 
+/// Within this time everybody has been told in whose turn it was, once one has. Rounds are a second apart.
+const ROUND: Duration = Duration::from_millis(100);
+
 /// One play of one scenario.
 #[derive(Debug)]
 pub struct Driver {
@@ -175,6 +178,7 @@ impl Driver {
                 let rounds = |driver: &mut Self| driver.log.look(&count.of, HandlerLog::rounds);
                 self.until("it was told again", async |driver: &mut Self| Ok(rounds(driver) >= count.count))
                     .await?;
+                tokio::time::sleep(ROUND).await;
                 let all = self.handlers.keys();
                 let rounds = all.map(|name| (name.clone(), self.log.look(name, HandlerLog::rounds)));
                 self.record.rounds.push(rounds.collect());
