@@ -64,7 +64,9 @@ pub(crate) async fn run(options: &Options) -> Result<(), Error> {
     let mut command = format!("cargo xtask bench --rounds {} --sizes {}", options.rounds, sizes.join(","));
     if options.from.is_some() {
         // Nobody knows with what they were measured.
-        "cargo xtask bench --from`, of figures that were kept, `bench-figures.jsonl".clone_into(&mut command);
+        "cargo xtask bench --from`, of figures that were kept and may be of several runs, some older than what is said here of \
+            how they are taken, `bench-figures.jsonl"
+            .clone_into(&mut command);
     }
     let page = page::page(&sections, &command, results.rounds());
     say(&page);

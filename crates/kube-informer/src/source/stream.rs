@@ -351,6 +351,12 @@ mod tests {
         last.unwrap()
     }
 
+    /// An answer that is written so.
+    fn reading_as(encoding: Encoding) -> Reading {
+        let (limits, options) = (Limits::default(), DecodeOptions::default());
+        Reading { encoding, limits, options, metadata_only: false, types: None }
+    }
+
     fn want<K: Resource + 'static>() -> Arc<Want<K>> {
         Arc::new(Want::new())
     }
@@ -358,13 +364,7 @@ mod tests {
     #[tokio::test]
     async fn a_table_is_not_an_empty_list_nor_an_object() {
         let table = r#"{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"5"},"columnDefinitions":[],"rows":[{"cells":["a"]}]}"#;
-        let reading = Reading {
-            encoding: Encoding::Json,
-            limits: Limits::default(),
-            options: DecodeOptions::default(),
-            metadata_only: false,
-            types: None,
-        };
+        let reading = reading_as(Encoding::Json);
         let body = || Body::from(table.as_bytes().to_vec());
         let error = last_of(list_stream::<ConfigMap>(body(), reading.clone(), &want())).await.unwrap_err();
         assert!(error.garbled && error.message.contains("Table"), "{error}");
@@ -382,13 +382,7 @@ mod tests {
 
     /// What a watch makes of frames of pods in protobuf.
     async fn watched(frames: Vec<u8>, residency: Residency) -> Vec<WatchPart<Pod>> {
-        let reading = Reading {
-            encoding: Encoding::best_for("", "v1", "Pod"),
-            limits: Limits::default(),
-            options: DecodeOptions::default(),
-            metadata_only: false,
-            types: None,
-        };
+        let reading = reading_as(Encoding::best_for("", "v1", "Pod"));
         let want = Arc::new(Want::new().residency(residency));
         let parts = watch_stream::<Pod>(Body::from(frames), reading, &want, false);
         let parts: Vec<_> = parts.map(Result::unwrap).collect().await;
@@ -436,13 +430,7 @@ mod tests {
         let kind = ProtoMessage::of("", "v1", "Pod").unwrap();
         let pod = serde_json::json!({"metadata": {"name": "x", "namespace": "a"}, "spec": {"nodeName": "n", "containers": []}});
         let pod = encode_object_proto(&pod, kind).unwrap();
-        let reading = Reading {
-            encoding: Encoding::best_for("", "v1", "Pod"),
-            limits: Limits::default(),
-            options: DecodeOptions::default(),
-            metadata_only: false,
-            types: None,
-        };
+        let reading = reading_as(Encoding::best_for("", "v1", "Pod"));
         let want = Arc::new(Want::new().residency(Residency::Packed));
         let watched = async || {
             let body = Body::from([frame(&pod), frame(&pod)].concat());
@@ -479,13 +467,7 @@ mod tests {
         let json = format!("{}\n", serde_json::json!({"type": "MODIFIED", "object": pod})).into_bytes();
         let proto = frame(&encode_object_proto(&pod, kind).unwrap());
         for (encoding, bytes) in [(Encoding::Json, json), (Encoding::best_for("", "v1", "Pod"), proto)] {
-            let reading = Reading {
-                encoding,
-                limits: Limits::default(),
-                options: DecodeOptions::default(),
-                metadata_only: false,
-                types: None,
-            };
+            let reading = reading_as(encoding);
             let want = Arc::new(Want::new().residency(Residency::default()));
             let part =
                 last_of(watch_stream::<Projection<Pod, Placement>>(Body::from(bytes), reading, &want, false));
