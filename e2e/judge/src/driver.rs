@@ -181,7 +181,8 @@ impl Driver {
                     .await?;
                 tokio::time::sleep(ROUND).await;
                 let after = self.rounds();
-                let ever = after.iter().filter(|(_, told)| **told > 0).map(|(name, _)| name.clone()).collect();
+                let ever =
+                    after.iter().filter(|(_, told)| **told > 0).map(|(name, _)| name.clone()).collect();
                 let since = |name: &str, told: u64| told - before.get(name).copied().unwrap_or(0);
                 let meanwhile: BTreeMap<String, u64> =
                     after.into_iter().map(|(name, told)| (name.clone(), since(&name, told))).collect();

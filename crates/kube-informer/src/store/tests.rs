@@ -17,8 +17,8 @@ fn pod(namespace: &str, name: &str, node: &str, version: u64) -> Object<Pod> {
         return Object::new(pod);
     }
     let bytes = serde_json::to_vec(&pod).unwrap();
-    let decode = |bytes: &[u8]| kube_wire::decode_object(bytes, kube_wire::DecodeOptions::default());
-    Object::packed(pod, bytes.into(), &Arc::new(Codec::new(decode, None)))
+    let decode = |bytes: &[u8], _| kube_wire::decode_object(bytes, kube_wire::DecodeOptions::default());
+    Object::packed(Box::new(pod), bytes.into(), &Arc::new(Codec::new(decode, None)))
 }
 
 fn decoded_pod(namespace: &str, name: &str, node: &str, version: u64) -> Pod {
@@ -264,7 +264,7 @@ fn packed_objects_are_found_selected_and_removed_without_being_decoded() {
     let count = Arc::new(std::sync::atomic::AtomicUsize::new(0));
     let counted = Arc::clone(&count);
     let codec = Arc::new(Codec::new(
-        move |bytes: &[u8]| {
+        move |bytes: &[u8], _| {
             counted.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             kube_wire::decode_object(bytes, kube_wire::DecodeOptions::default())
         },
@@ -273,7 +273,7 @@ fn packed_objects_are_found_selected_and_removed_without_being_decoded() {
     let packed = |name: &str, node: &str, version| {
         let pod = decoded_pod("a", name, node, version);
         let bytes = serde_json::to_vec(&pod).unwrap();
-        Object::packed(pod, bytes.into(), &codec)
+        Object::packed(Box::new(pod), bytes.into(), &codec)
     };
     let store = Store::new();
     let index = by_node(&store);
@@ -342,7 +342,7 @@ fn what_an_index_has_looked_into_is_held_for_those_who_are_told_but_not_all_of_a
 
 /// A pod that will be told, and that nobody has looked into; and its codec.
 fn arriving() -> (Object<Pod>, Arc<Codec<Pod>>) {
-    let decode = |bytes: &[u8]| kube_wire::decode_object(bytes, kube_wire::DecodeOptions::default());
+    let decode = |bytes: &[u8], _| kube_wire::decode_object(bytes, kube_wire::DecodeOptions::default());
     let codec = Arc::new(Codec::new(decode, None));
     let bytes = serde_json::to_vec(&decoded_pod("a", "x", "n1", 2)).unwrap().into();
     let identity = crate::object::Identity { namespace: "a", name: "x", ..Default::default() };
