@@ -8,8 +8,8 @@
 //	go run . protobuf > ../../crates/kube-wire/data/protobuf.txt
 //	go run . samples > ../../crates/kube-wire/tests/proto/samples.gz
 //
-// The samples are objects that the tests of kube-wire decode. The protobuf table is about several Kubernetes versions, each with its modules in versions/.
-// With -v, schema also says on standard error where the sources disagree.
+// The samples are objects that the tests of kube-wire decode. They and the protobuf table are about several Kubernetes
+// versions, each with its modules in versions/. With -v, schema also says on standard error where the sources disagree.
 package main
 
 import (
@@ -76,6 +76,8 @@ func main() {
 		err = writeProtobuf(out, true)
 	case "samples":
 		err = writeSamples(out, *seed, *rounds)
+	case "samples-one":
+		err = writeSamplesOfOne(out, *seed, *rounds)
 	default:
 		err = fmt.Errorf("say what to write: schema, protobuf or samples, not %q", what)
 	}

@@ -52,11 +52,10 @@ func writeProtobuf(out *bufio.Writer, one bool) error {
 	for _, m := range protobufMessages() {
 		messages[m.name] = m
 	}
-	names, err := filepath.Glob("versions/*.mod")
+	names, err := olderModfiles()
 	if err != nil {
 		return err
 	}
-	sort.Sort(sort.Reverse(sort.StringSlice(names)))
 	for _, name := range names {
 		older, err := olderMessages(name)
 		if err != nil {
@@ -217,6 +216,13 @@ func writeMessages(out *bufio.Writer, messages []*message) {
 			fmt.Fprintf(out, "%d %s\n", number, m.fields[number])
 		}
 	}
+}
+
+// olderModfiles names the modules of older versions, the latest first.
+func olderModfiles() ([]string, error) {
+	names, err := filepath.Glob("versions/*.mod")
+	sort.Sort(sort.Reverse(sort.StringSlice(names)))
+	return names, err
 }
 
 // olderMessages asks this program, linked with the modules of an older version.
