@@ -12,6 +12,7 @@ use kube_core::{Expression, Selector};
 use kube_informer::fanout::Event;
 use kube_informer::lister::Lister;
 use kube_informer::object::Residency;
+use kube_informer::reflector::Config;
 use kube_informer::source::KubeSource;
 use kube_informer::{EventHandler, Object, SharedInformer};
 use kube_testserver::{Fault, TestServer, Verb};
@@ -100,7 +101,7 @@ struct Noted<const TEST: usize> {
     data: BTreeMap<String, String>,
 }
 
-static DECODED: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
+static DECODED: [AtomicUsize; 3] = [const { AtomicUsize::new(0) }; 3];
 
 impl<'de, const TEST: usize> serde::Deserialize<'de> for Noted<TEST> {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -112,6 +113,7 @@ impl<'de, const TEST: usize> serde::Deserialize<'de> for Noted<TEST> {
 
 stands_for_config_maps!(Noted<0>);
 stands_for_config_maps!(Noted<1>);
+stands_for_config_maps!(Noted<2>);
 
 fn decoded<const TEST: usize>() -> usize {
     DECODED[TEST].load(Ordering::Relaxed)
@@ -196,4 +198,40 @@ async fn what_an_update_replaced_is_decoded_only_if_somebody_looks() {
     assert_eq!(other.data["value"], "1");
     assert_eq!(decoded::<1>(), 4, "somebody has looked, and others share it");
     assert_eq!(versions.load(Ordering::Relaxed), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_that_is_asked_for_again_decodes_only_what_has_changed() {
+    const OBJECTS: usize = 40;
+    for (residency, page_size) in
+        [Residency::Decoded, Residency::Packed].into_iter().flat_map(|one| [(one, None), (one, Some(7))])
+    {
+        let server = server().await;
+        (0..OBJECTS).for_each(|number| write(&server, &format!("c{number}"), "web", number));
+        let mut config = Config::default();
+        config.initial_events = false;
+        config.page_size = page_size;
+        let source = KubeSource::<Noted<2>>::all(server.in_process_client(), &());
+        let informer = SharedInformer::builder(source).config(config).residency(residency).build();
+        let begun = decoded::<2>();
+        informer.start();
+        let mut status = informer.watch_status();
+        status.wait_for(|status| status.synced).await.unwrap();
+        assert_eq!(decoded::<2>() - begun, OBJECTS);
+        let before: Vec<_> = informer.store().list();
+        server.inject(Fault::expired().on(Verb::Watch).times(1));
+        server.stop_watches();
+        write(&server, "c7", "db", 77);
+        write(&server, "new", "db", 78);
+        status.wait_for(|status| status.lists == 2).await.unwrap();
+        assert_eq!(decoded::<2>() - begun, OBJECTS + 2, "{residency:?}, pages of {page_size:?}");
+        let stays = |old: &&Object<Noted<2>>| {
+            informer.store().get(old.namespace(), old.name()).is_some_and(|new| new.is_same(old))
+        };
+        assert_eq!(before.iter().filter(stays).count(), OBJECTS - 1, "the others are what they were");
+        assert_eq!(informer.store().list().len(), OBJECTS + 1);
+        let lists = server.requests().iter().filter(|request| request.verb == Some(Verb::List)).count();
+        assert!((lists == 2) != page_size.is_some(), "{lists} lists");
+        assert!(server.requests().iter().all(|request| !request.query.contains("sendInitialEvents")));
+    }
 }
