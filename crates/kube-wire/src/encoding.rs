@@ -10,8 +10,8 @@ use crate::meta::{ObjectKey, peek_key};
 use crate::object::{DecodeError, DecodeOptions, decode_object};
 use crate::piece::Piece;
 use crate::proto::{
-    ProtoFrames, ProtoListItems, ProtoMessage, ProtoMetadata, check_object_proto, decode_event_proto,
-    decode_object_proto, open_event_proto, peek_key_proto, split_event_proto, strip_managed_fields_proto,
+    ProtoFrames, ProtoListItems, ProtoMessage, ProtoMetadata, check_object_proto, decode_event_proto_into,
+    decode_typed, open_event_proto, peek_key_proto, split_event_proto, strip_managed_fields_proto,
 };
 use crate::watch::WatchFrames;
 
@@ -88,9 +88,23 @@ impl Encoding {
         frame: &[u8],
         options: DecodeOptions,
     ) -> Result<Event<K>, EventError> {
+        self.decode_event_into(frame, options, None)
+    }
+
+    /// The same, into the memory of a `spare` object that nobody needs any more: what is as it was there, as most lists
+    /// and texts of objects of one kind are, need not be allocated anew. `K` may be a box around the type.
+    pub fn decode_event_into<K: DeserializeOwned + 'static>(
+        self,
+        frame: &[u8],
+        options: DecodeOptions,
+        spare: Option<K>,
+    ) -> Result<Event<K>, EventError> {
         match self {
-            Self::Json => decode_event(frame, options),
-            Self::Protobuf(message) => decode_event_proto(frame, message, options),
+            Self::Json => {
+                drop(spare);
+                decode_event(frame, options)
+            }
+            Self::Protobuf(message) => decode_event_proto_into(frame, message, options, spare),
         }
     }
 
@@ -108,9 +122,22 @@ impl Encoding {
         object: &[u8],
         options: DecodeOptions,
     ) -> Result<K, DecodeError> {
+        self.decode_object_into(object, options, None)
+    }
+
+    /// The same, into the memory of a `spare` object, as [`decode_event_into`](Self::decode_event_into) does.
+    pub fn decode_object_into<K: DeserializeOwned + 'static>(
+        self,
+        object: &[u8],
+        options: DecodeOptions,
+        spare: Option<K>,
+    ) -> Result<K, DecodeError> {
         match self {
-            Self::Json => decode_object(object, options),
-            Self::Protobuf(message) => decode_object_proto(object, message, options),
+            Self::Json => {
+                drop(spare);
+                decode_object(object, options)
+            }
+            Self::Protobuf(message) => decode_typed(object, message, None, options, spare),
         }
     }
 

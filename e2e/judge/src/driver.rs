@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::command::{Answer, Command, HandlerSpec, InformerSpec};
 use crate::log::{HandlerLog, Log, State};
 use crate::players::Player;
-use crate::record::Record;
+use crate::record::{Record, Rounds};
 use crate::resources::Known;
 use crate::scenario::{Handler, Informer, Mode, Question, Scenario, Step, Texts};
 use crate::stage::Stage;
@@ -175,13 +175,19 @@ impl Driver {
                     .await
             }
             Step::WaitRounds(count) => {
+                let before = self.rounds();
                 let rounds = |driver: &mut Self| driver.log.look(&count.of, HandlerLog::rounds);
                 self.until("it was told again", async |driver: &mut Self| Ok(rounds(driver) >= count.count))
                     .await?;
                 tokio::time::sleep(ROUND).await;
-                let all = self.handlers.keys();
-                let rounds = all.map(|name| (name.clone(), self.log.look(name, HandlerLog::rounds)));
-                self.record.rounds.push(rounds.collect());
+                let after = self.rounds();
+                let ever =
+                    after.iter().filter(|(_, told)| **told > 0).map(|(name, _)| name.clone()).collect();
+                let since = |name: &str, told: u64| told - before.get(name).copied().unwrap_or(0);
+                let meanwhile: BTreeMap<String, u64> =
+                    after.into_iter().map(|(name, told)| (name.clone(), since(&name, told))).collect();
+                let clock = meanwhile.get(&count.of).copied().unwrap_or(0);
+                self.record.rounds.push(Rounds { clock, meanwhile, ever });
                 Ok(())
             }
             Step::WaitVersion(name) => {
@@ -208,6 +214,12 @@ impl Driver {
             }
             other => Err(format!("nobody knows what to do: {other:?}")),
         }
+    }
+
+    /// How often each handler was told everything again until now.
+    fn rounds(&self) -> BTreeMap<String, u64> {
+        let all = self.handlers.keys();
+        all.map(|name| (name.clone(), self.log.look(name, HandlerLog::rounds))).collect()
     }
 
     async fn wait_synced(&mut self, what: &'static str, of: &str, name: &str) -> Result<(), String> {

@@ -1,6 +1,6 @@
 //! What came of a play, in words that are the same wherever it was played.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use crate::command::{Answer, Heard, Kind, Seen};
@@ -18,12 +18,23 @@ pub struct Record {
     pub handlers: BTreeMap<String, Vec<Line>>,
     /// What was asked, and the answers.
     pub answers: Vec<(Question, String)>,
-    /// How often each handler had been told everything again, each time that it was looked.
-    pub rounds: Vec<BTreeMap<String, u64>>,
+    /// How often handlers were told everything again, each time that one was waited for.
+    pub rounds: Vec<Rounds>,
     /// What each informer asked of the embedded server, and was given.
     pub asked: BTreeMap<String, Vec<String>>,
     /// Calls for which the store was behind what they told.
     pub behind: Vec<String>,
+}
+
+/// How often handlers were told everything again while one of them was waited for.
+#[derive(Clone, Debug, Default)]
+pub struct Rounds {
+    /// How often that one was.
+    pub clock: u64,
+    /// How often each was.
+    pub meanwhile: BTreeMap<String, u64>,
+    /// Those that have been at any time until then.
+    pub ever: BTreeSet<String>,
 }
 
 /// One call of a handler.
@@ -154,7 +165,7 @@ impl fmt::Display for Record {
         for (informer, asked) in &self.asked {
             writeln!(f, "  {informer} asked: {asked:?}")?;
         }
-        self.rounds.iter().try_for_each(|rounds| writeln!(f, "  told again: {rounds:?}"))?;
+        self.rounds.iter().try_for_each(|rounds| writeln!(f, "  told again: {:?}", rounds.meanwhile))?;
         self.behind.iter().try_for_each(|behind| writeln!(f, "  the store was behind: {behind}"))
     }
 }

@@ -112,7 +112,12 @@ enum Rest<K> {
 impl<K: Resource> Object<K> {
     /// An object that rests decoded.
     pub fn new(object: K) -> Self {
-        Self::resting_as(Head::of(object.meta()), Rest::Decoded(Box::new(object)))
+        Self::boxed(Box::new(object))
+    }
+
+    /// The same, where it is already.
+    pub(crate) fn boxed(object: Box<K>) -> Self {
+        Self::resting_as(Head::of(object.meta()), Rest::Decoded(object))
     }
 
     /// An object that is changed before anybody sees it, and rests decoded. What it is remains what it was before.
@@ -125,7 +130,7 @@ impl<K: Resource> Object<K> {
 
     /// An object that rests as bytes, and that this handle has already looked into: the codec must make the same
     /// value of the bytes.
-    pub(crate) fn packed(object: K, bytes: Box<[u8]>, codec: &Arc<Codec<K>>) -> Self {
+    pub(crate) fn packed(object: Box<K>, bytes: Box<[u8]>, codec: &Arc<Codec<K>>) -> Self {
         let head = Head::of(object.meta());
         let view = View::new(object);
         let packed = Packed::new(bytes, Arc::clone(codec), Some(&view));
@@ -134,7 +139,7 @@ impl<K: Resource> Object<K> {
     }
 
     /// The same object, of which nobody holds the value: it goes at once.
-    pub(crate) fn packed_at_rest(object: K, bytes: Box<[u8]>, codec: &Arc<Codec<K>>) -> Self {
+    pub(crate) fn packed_at_rest(object: Box<K>, bytes: Box<[u8]>, codec: &Arc<Codec<K>>) -> Self {
         let head = Head::of(object.meta());
         drop(object);
         Self::resting_as(head, Rest::Packed(Packed::new(bytes, Arc::clone(codec), None)))
@@ -217,6 +222,14 @@ impl<K> Object<K> {
             Rest::Packed(packed) => self.sight.cell().get().is_some() || packed.is_decoded(),
             Rest::Base(_) => self.sight.cell().get().is_some(),
             Rest::Borrowed(borrowed) => self.sight.cell().get().is_some() || borrowed.is_decoded(),
+        }
+    }
+
+    /// The value of an object that rests decoded, if nobody else has it.
+    pub(crate) fn into_value(self) -> Option<Box<K>> {
+        match Arc::into_inner(self.stored.0)?.rest {
+            Rest::Decoded(object) => Some(object),
+            Rest::Packed(_) | Rest::Base(_) | Rest::Borrowed(_) => None,
         }
     }
 

@@ -9,7 +9,8 @@ use parking_lot::Mutex;
 use super::told::Ahead;
 use super::warm::Warm;
 
-type Decode<K> = Box<dyn Fn(&[u8]) -> Result<K, DecodeError> + Send + Sync>;
+/// Makes a value of bytes, and of a value that nobody needs any more.
+type Decode<K> = Box<dyn Fn(&[u8], Option<Box<K>>) -> Result<Box<K>, DecodeError> + Send + Sync>;
 
 /// Makes values of the bytes of one kind.
 pub(crate) struct Codec<K> {
@@ -22,7 +23,7 @@ pub(crate) struct Codec<K> {
 impl<K> Codec<K> {
     /// Decodes with a function, and keeps values at hand.
     pub(crate) fn new(
-        decode: impl Fn(&[u8]) -> Result<K, DecodeError> + Send + Sync + 'static,
+        decode: impl Fn(&[u8], Option<Box<K>>) -> Result<Box<K>, DecodeError> + Send + Sync + 'static,
         warm: Option<Warm<K>>,
     ) -> Self {
         Self { decode: Box::new(decode), warm, ahead: Ahead::default() }
@@ -31,10 +32,6 @@ impl<K> Codec<K> {
     /// Whether the next object should be decoded before it is told.
     pub(crate) fn ahead(&self) -> &Ahead {
         &self.ahead
-    }
-
-    pub(crate) fn decode(&self, bytes: &[u8]) -> Result<K, DecodeError> {
-        (self.decode)(bytes)
     }
 }
 
@@ -61,7 +58,7 @@ impl<K> Packed<K> {
 
     pub(super) fn view(&self) -> Arc<View<K>> {
         let warm = self.codec.warm.as_ref();
-        self.value.view(self.bytes.len(), warm, || self.codec.decode(&self.bytes))
+        self.value.view(self.bytes.len(), warm, |spare| (self.codec.decode)(&self.bytes, spare))
     }
 }
 
@@ -90,7 +87,7 @@ impl<K> Value<K> {
         &self,
         bytes: usize,
         warm: Option<&Warm<K>>,
-        decode: impl FnOnce() -> Result<K, DecodeError>,
+        decode: impl FnOnce(Option<Box<K>>) -> Result<Box<K>, DecodeError>,
     ) -> Arc<View<K>> {
         let mut held = self.0.lock();
         let again = std::mem::replace(&mut held.looked, true);
@@ -98,7 +95,7 @@ impl<K> Value<K> {
             view.want();
             return view;
         }
-        let view = match decode() {
+        let view = match decode(warm.and_then(Warm::take_spare)) {
             Ok(object) => View::new(object),
             Err(error) => panic!("an object that could be decoded cannot be any more: {error}"),
         };
@@ -127,12 +124,16 @@ pub(super) struct View<K> {
 }
 
 impl<K> View<K> {
-    pub(super) fn new(object: K) -> Arc<Self> {
-        Arc::new(Self { object: Box::new(object), wanted: AtomicBool::new(false) })
+    pub(super) fn new(object: Box<K>) -> Arc<Self> {
+        Arc::new(Self { object, wanted: AtomicBool::new(false) })
     }
 
     pub(super) fn look(&self) -> &K {
         &self.object
+    }
+
+    pub(super) fn into_value(self) -> Box<K> {
+        self.object
     }
 
     /// Somebody has come for it who did not have it.

@@ -82,7 +82,7 @@ pub(crate) struct Form {
 pub(super) struct Base<K> {
     bytes: Box<[u8]>,
     form: Arc<Form>,
-    decode: fn(&[u8], &Form) -> Result<K, DecodeError>,
+    decode: fn(&[u8], &Form) -> Result<Box<K>, DecodeError>,
     /// For each type what came of it: an `Arc<Seen<K>>`.
     seen: Mutex<Vec<(TypeId, Arc<dyn Any + Send + Sync>)>>,
 }
@@ -123,7 +123,7 @@ pub(crate) struct Lens<K> {
     whole: bool,
 }
 
-type Decode<K> = Box<dyn Fn(&[u8], &Form) -> Result<K, DecodeError> + Send + Sync>;
+type Decode<K> = Box<dyn Fn(&[u8], &Form, Option<Box<K>>) -> Result<Box<K>, DecodeError> + Send + Sync>;
 
 impl<K: DeserializeOwned + 'static> Lens<K> {
     /// Sees bytes as values of a type, and completes each: what a kind is, is not in the bytes.
@@ -134,8 +134,8 @@ impl<K: DeserializeOwned + 'static> Lens<K> {
     ) -> Self {
         let complete: Arc<dyn Fn(&mut K) + Send + Sync> = Arc::new(complete);
         let completed = Arc::clone(&complete);
-        let decode = move |bytes: &[u8], form: &Form| {
-            let mut object = form.encoding.decode_object(bytes, form.options)?;
+        let decode = move |bytes: &[u8], form: &Form, spare: Option<Box<K>>| {
+            let mut object = form.encoding.decode_object_into(bytes, form.options, spare)?;
             completed(&mut object);
             Ok(object)
         };
@@ -190,7 +190,7 @@ impl Object<Raw> {
         let (seen, view) = match found {
             Some(seen) => (seen, None),
             None => {
-                let (seen, view) = match (lens.decode)(&base.bytes, &base.form) {
+                let (seen, view) = match (lens.decode)(&base.bytes, &base.form, None) {
                     Ok(object) => {
                         let view = View::new(object);
                         let value = Value::held(&view);
@@ -249,7 +249,8 @@ impl<K> Borrowed<K> {
     pub(super) fn view(&self) -> Arc<View<K>> {
         match (&*self.seen, &self.base.0.rest) {
             (Seen::Fits { lens, value, .. }, Rest::Base(base)) => {
-                value.view(base.bytes.len(), lens.warm.as_ref(), || (lens.decode)(&base.bytes, &base.form))
+                let decode = |spare| (lens.decode)(&base.bytes, &base.form, spare);
+                value.view(base.bytes.len(), lens.warm.as_ref(), decode)
             }
             _ => panic!("an object that does not fit was handed out"),
         }

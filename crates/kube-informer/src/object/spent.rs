@@ -13,14 +13,11 @@ const MOST_BYTES: usize = 1 << 20;
 /// And no more than so many.
 const MOST: usize = 256;
 
-/// One in so many of them is kept back: until then those who are told of them have mostly heard.
-const BACK: usize = 4;
-
-/// Objects that have been replaced, and that those who make new ones let go of.
+/// Objects that have been replaced, and that new ones are made of.
 ///
 /// The memory of an object that was decoded is in a hundred pieces. Where those who let go are others than those who
-/// decode, allocators carry the pieces from the one to the other, and they are far away by then. If who decodes lets go
-/// of an old object before each new one, then the new one is made in the memory of the old one.
+/// decode, allocators carry the pieces from the one to the other, and they are far away by then. So who decodes gets an
+/// old object for each new one, and most of the new one is written over the old one, without asking the allocator.
 ///
 /// Only while objects arrive: at other times nothing is kept here.
 pub(crate) struct Spent<K>(Mutex<Waiting<K>>);
@@ -55,17 +52,24 @@ impl<K> Spent<K> {
         }
     }
 
-    /// Lets go of those that have waited longest: somebody is about to decode one of so many bytes.
-    pub(crate) fn let_go(&self, bytes: usize) {
+    /// Lets go of those that have waited longest: somebody is about to decode one of so many bytes. Returns one that it can
+    /// be made of.
+    pub(crate) fn let_go(&self, bytes: usize) -> Option<Box<K>> {
         let mut waiting = self.0.lock();
         // A large one is remembered for a while.
         waiting.bytes = bytes.max(waiting.bytes - waiting.bytes / 8);
-        // More than come, so that they do not pile up; and all that are too many for their size.
         let (most, there) = (waiting.most(), waiting.objects.len());
-        let over = there.saturating_sub(most / BACK).min(2).max(there.saturating_sub(most));
-        let gone: Vec<Object<K>> = waiting.objects.drain(..over).collect();
+        let over = match there * 4 / most.max(1) {
+            // Those who are told of them may not have heard yet.
+            0 | 1 => 0,
+            2 => 1,
+            // More than come, so that they do not pile up; and all that are too many for their size.
+            _ => there.saturating_sub(most).max(2).min(there),
+        };
+        let oldest = if over > 0 { waiting.objects.pop_front() } else { None };
+        let others: Vec<Object<K>> = waiting.objects.drain(..over.saturating_sub(1)).collect();
         drop(waiting);
-        drop(gone);
+        oldest.into_iter().chain(others).find_map(Object::into_value)
     }
 }
 

@@ -16,6 +16,9 @@ const TRIAL_BYTES: usize = 1 << 20;
 /// And no more than this part of it, as one of four.
 const TRIAL_SHARE: usize = 4;
 
+/// A value that was made of more bytes than this is not kept for others to be made of.
+const SPARE_BYTES: usize = 64 << 10;
+
 /// Values that were looked at lately, within a budget.
 ///
 /// Most values are wanted once, by handlers or by somebody who goes through all objects. They are here on trial, and go
@@ -31,6 +34,8 @@ struct Kept<K> {
     trial: Line<K>,
     /// The oldest goes first, unless it was wanted since it came or was last spared.
     lasting: Line<K>,
+    /// One that has gone, for another to be made of.
+    spare: Option<Box<K>>,
 }
 
 /// Values in the order in which they came.
@@ -42,8 +47,13 @@ struct Line<K> {
 impl<K> Warm<K> {
     pub(crate) fn new(budget: usize) -> Self {
         let trial = TRIAL_BYTES.min(budget / TRIAL_SHARE);
-        let kept = Kept { trial: Line::default(), lasting: Line::default() };
+        let kept = Kept { trial: Line::default(), lasting: Line::default(), spare: None };
         Self { budgets: [trial, budget - trial], kept: Mutex::new(kept) }
+    }
+
+    /// A value that nobody needs any more, if there is one.
+    pub(super) fn take_spare(&self) -> Option<Box<K>> {
+        self.kept.lock().spare.take()
     }
 
     /// Keeps a value that was made of so many bytes; `again` if it was made before.
@@ -52,7 +62,7 @@ impl<K> Warm<K> {
         let bytes = packed_bytes.saturating_mul(EXPANSION);
         let mut gone = Vec::new();
         let mut kept = self.kept.lock();
-        let Kept { trial, lasting } = &mut *kept;
+        let Kept { trial, lasting, .. } = &mut *kept;
         if again {
             lasting.push(view, bytes);
         } else {
@@ -61,7 +71,7 @@ impl<K> Warm<K> {
         while trial.bytes > for_trial
             && let Some((oldest, size)) = trial.pop()
         {
-            if oldest.take_wanted() { lasting.push(oldest, size) } else { gone.push(oldest) }
+            if oldest.take_wanted() { lasting.push(oldest, size) } else { gone.push((oldest, size)) }
         }
         // Each value is spared at most once in a round, so this comes to an end.
         let mut spare = lasting.values.len();
@@ -71,13 +81,20 @@ impl<K> Warm<K> {
             if spare > 0 && oldest.take_wanted() {
                 lasting.push(oldest, size);
             } else {
-                gone.push(oldest);
+                gone.push((oldest, size));
             }
             spare = spare.saturating_sub(1);
         }
         drop(kept);
         // Dropping large values takes time that others need not wait for.
-        drop(gone);
+        let mut gone = gone.into_iter();
+        let spare = gone.find_map(|(view, bytes)| {
+            let value = Arc::into_inner(view)?.into_value();
+            (bytes <= SPARE_BYTES.saturating_mul(EXPANSION)).then_some(value)
+        });
+        if spare.is_some() {
+            self.kept.lock().spare = spare;
+        }
     }
 }
 

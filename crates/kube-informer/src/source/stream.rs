@@ -88,7 +88,7 @@ where
         {
             return Ok(WatchPart::Event(Event::Added(object)));
         }
-        spent.let_go(frame.len());
+        let spare = spent.let_go(frame.len());
         // Of what is there, nobody is told before all of it has come.
         let at_rest = initial.load(Ordering::Relaxed);
         let part = unless_panic(|| {
@@ -96,7 +96,7 @@ where
                 Some(part) => part,
                 None => {
                     let packed = encoding.split_event(&frame).and_then(|(_, object)| maker.pack(object));
-                    let event = encoding.decode_event(&frame, options);
+                    let event = encoding.decode_event_into(&frame, options, spare);
                     event.map(|event| taken(event, |decoded| maker.make(decoded, packed, at_rest)))
                 }
             };
@@ -177,7 +177,7 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> Maker<K> {
     /// A handle to an object, and the bytes that it is to rest as; `at_rest` if nobody is about to look into it.
     fn make(
         &self,
-        mut object: K,
+        mut object: Box<K>,
         packed: Option<Box<[u8]>>,
         at_rest: bool,
     ) -> Result<Object<K>, DecodeError> {
@@ -185,7 +185,7 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> Maker<K> {
             return Err(nameless());
         }
         if let Some(types) = &self.types {
-            say_kind(&mut object, types);
+            say_kind(&mut *object, types);
         }
         let written = (self.encoding, self.metadata_only);
         self.want.take_bytes(object, written, packed, at_rest, |warm| self.codec(warm))
@@ -232,10 +232,10 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> Maker<K> {
 
     fn codec(&self, warm: Option<Warm<K>>) -> Codec<K> {
         let (encoding, options, types) = (self.encoding, self.options, self.types.clone());
-        let decode = move |bytes: &[u8]| {
-            let mut object = encoding.decode_object(bytes, options)?;
+        let decode = move |bytes: &[u8], spare: Option<Box<K>>| {
+            let mut object = encoding.decode_object_into(bytes, options, spare)?;
             if let Some(types) = &types {
-                say_kind(&mut object, types);
+                say_kind(&mut *object, types);
             }
             Ok(object)
         };

@@ -119,7 +119,11 @@ impl<K: Resource + 'static> Want<K> {
 
     /// Makes a handle of an object that has arrived.
     pub fn take(&self, object: K) -> Result<Object<K>, DecodeError> {
-        let Some(transform) = &self.transform else { return Ok(Object::new(object)) };
+        self.take_boxed(Box::new(object))
+    }
+
+    fn take_boxed(&self, object: Box<K>) -> Result<Object<K>, DecodeError> {
+        let Some(transform) = &self.transform else { return Ok(Object::boxed(object)) };
         let meta = object.meta();
         let text = |part: &Option<String>| part.clone().unwrap_or_default();
         let key = ObjectKey::new(
@@ -128,7 +132,7 @@ impl<K: Resource + 'static> Want<K> {
             text(&meta.uid),
             text(&meta.resource_version),
         );
-        let changed = AssertUnwindSafe(|| Object::changed(object, |object| transform(object)));
+        let changed = AssertUnwindSafe(|| Object::changed(*object, |object| transform(object)));
         catch_unwind(changed).map_err(|panic| {
             let why = format!("the transform panicked: {}", panics::message(panic));
             DecodeError { key: Some(Box::new(key)), why }
@@ -145,7 +149,7 @@ impl<K: Resource + 'static> Want<K> {
     /// With `at_rest` nobody is about to look into it.
     pub(crate) fn take_bytes(
         &self,
-        object: K,
+        object: Box<K>,
         written: Written,
         bytes: Option<Box<[u8]>>,
         at_rest: bool,
@@ -153,17 +157,17 @@ impl<K: Resource + 'static> Want<K> {
     ) -> Result<Object<K>, DecodeError> {
         if let Some(make) = &self.make {
             let none = || DecodeError { key: None, why: "its bytes make no sense".to_owned() };
-            return make(object, bytes.ok_or_else(none)?, written);
+            return make(*object, bytes.ok_or_else(none)?, written);
         }
         let warm = match self.residency {
             Residency::Packed => None,
             Residency::Adaptive { warm_bytes } => Some(warm_bytes),
-            Residency::Decoded => return self.take(object),
+            Residency::Decoded => return self.take_boxed(object),
         };
         if self.transform.is_some() {
-            return self.take(object);
+            return self.take_boxed(object);
         }
-        let Some(bytes) = bytes else { return self.take(object) };
+        let Some(bytes) = bytes else { return self.take_boxed(object) };
         let codec = self.codec(written.0, warm, codec);
         Ok(match at_rest {
             true => Object::packed_at_rest(object, bytes, codec),

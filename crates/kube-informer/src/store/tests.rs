@@ -19,8 +19,8 @@ fn pod(namespace: &str, name: &str, node: &str, version: u64) -> Object<Pod> {
         return Object::new(pod);
     }
     let bytes = serde_json::to_vec(&pod).unwrap();
-    let decode = |bytes: &[u8]| kube_wire::decode_object(bytes, kube_wire::DecodeOptions::default());
-    Object::packed(pod, bytes.into(), &Arc::new(Codec::new(decode, None)))
+    let decode = |bytes: &[u8], _| kube_wire::decode_object(bytes, kube_wire::DecodeOptions::default());
+    Object::packed(Box::new(pod), bytes.into(), &Arc::new(Codec::new(decode, None)))
 }
 
 fn decoded_pod(namespace: &str, name: &str, node: &str, version: u64) -> Pod {
@@ -265,7 +265,7 @@ fn readers_see_whole_steps_while_a_writer_works() {
 fn counting() -> (Arc<Codec<Pod>>, impl Fn() -> usize) {
     let count = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&count);
-    let decode = move |bytes: &[u8]| {
+    let decode = move |bytes: &[u8], _| {
         counted.fetch_add(1, Ordering::Relaxed);
         kube_wire::decode_object(bytes, kube_wire::DecodeOptions::default())
     };
@@ -278,7 +278,7 @@ fn packed_objects_are_found_selected_and_removed_without_being_decoded() {
     let packed = |name: &str, node: &str, version| {
         let pod = decoded_pod("a", name, node, version);
         let bytes = serde_json::to_vec(&pod).unwrap();
-        Object::packed(pod, bytes.into(), &codec)
+        Object::packed(Box::new(pod), bytes.into(), &codec)
     };
     let store = Store::new();
     let index = by_node(&store);
@@ -299,7 +299,7 @@ fn at_rest(namespace: &str, name: &str, app: &str, version: u64, codec: &Arc<Cod
     let mut pod = decoded_pod(namespace, name, "n1", version);
     pod.metadata.labels = Some([("app".to_owned(), app.to_owned())].into());
     let bytes = serde_json::to_vec(&pod).unwrap();
-    Object::packed_at_rest(pod, bytes.into(), codec)
+    Object::packed_at_rest(Box::new(pod), bytes.into(), codec)
 }
 
 #[test]
@@ -402,7 +402,7 @@ fn what_an_index_has_looked_into_is_held_for_those_who_are_told_but_not_all_of_a
 
 /// A pod that will be told, and that nobody has looked into; and its codec.
 fn arriving() -> (Object<Pod>, Arc<Codec<Pod>>) {
-    let decode = |bytes: &[u8]| kube_wire::decode_object(bytes, kube_wire::DecodeOptions::default());
+    let decode = |bytes: &[u8], _| kube_wire::decode_object(bytes, kube_wire::DecodeOptions::default());
     let codec = Arc::new(Codec::new(decode, None));
     let bytes = serde_json::to_vec(&decoded_pod("a", "x", "n1", 2)).unwrap().into();
     let identity = crate::object::Identity { namespace: "a", name: "x", ..Default::default() };

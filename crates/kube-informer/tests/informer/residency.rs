@@ -94,6 +94,68 @@ async fn every_residency_survives_bad_days() {
     }
 }
 
+/// One of twenty ConfigMaps, in one of many shapes.
+fn shape(number: usize) -> serde_json::Value {
+    let text = |length: usize| "x".repeat(length);
+    let has = |every: usize| number.is_multiple_of(every);
+    let data: BTreeMap<String, String> = (0..number % 7)
+        .map(|key| (format!("k{}", key * (1 + number % 2)), text(number * key % 90)))
+        .collect();
+    let mut object = serde_json::json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": format!("c{}", number % 20), "namespace": "default"},
+    });
+    // In protobuf what is empty is not there.
+    if !data.is_empty() {
+        object["data"] = serde_json::json!(data);
+    }
+    if !has(3) {
+        object["metadata"]["labels"] =
+            serde_json::json!({"app": text(number % 40), "number": number.to_string()});
+    }
+    if has(4) {
+        object["metadata"]["ownerReferences"] = (0..=number % 5)
+            .map(|at| serde_json::json!({"apiVersion": "v1", "kind": "Pod", "name": text(at + 1), "uid": text(number % 9 + 1)}))
+            .collect();
+    }
+    if has(5) {
+        object["immutable"] = false.into();
+        object["binaryData"] = serde_json::json!({"b": "AAAA".repeat(number % 11)});
+    }
+    object
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_made_of_replaced_objects_is_what_the_server_has() {
+    let server = server().await;
+    let informer = informer(&server, Residency::Decoded);
+    let kept = Arc::new(parking_lot::Mutex::new(Vec::new()));
+    let keeps = Arc::clone(&kept);
+    let handler = move |event: Event<ConfigMap>| {
+        let object = event.object();
+        if object.resource_version().ends_with('7') {
+            keeps.lock().push((object.clone(), ConfigMap::clone(object)));
+        }
+    };
+    informer.add_event_handler(handler).unwrap();
+    informer.start();
+    assert!(informer.synced().await);
+    for round in 0..6 {
+        (0..400).for_each(|number| server.put(&shape(round * 401 + number)).map(drop).unwrap());
+        caught_up(&informer, &server).await;
+        assert_eq!(informer.store().list().len(), 20);
+        for object in informer.store().list() {
+            let there = server.object("v1/ConfigMap", "default", object.name()).unwrap().unwrap();
+            let mut there: ConfigMap = serde_json::from_value(there).unwrap();
+            there.metadata.managed_fields = None;
+            assert_eq!(*object, there);
+        }
+    }
+    let kept = kept.lock();
+    assert!(kept.len() > 100, "{}", kept.len());
+    assert!(kept.iter().all(|(object, copy)| **object == *copy), "what somebody has stays what it is");
+}
+
 /// A ConfigMap that counts how often one was decoded. Each test has a number of its own.
 #[derive(Debug)]
 struct Noted<const TEST: usize> {

@@ -17,12 +17,22 @@ pub fn decode_event_proto<K: DeserializeOwned + 'static>(
     message: ProtoMessage,
     options: DecodeOptions,
 ) -> Result<Event<K>, EventError> {
+    decode_event_proto_into(frame, message, options, None)
+}
+
+/// The same with a `spare` object that the new one may be made of.
+pub(crate) fn decode_event_proto_into<K: DeserializeOwned + 'static>(
+    frame: &[u8],
+    message: ProtoMessage,
+    options: DecodeOptions,
+    spare: Option<K>,
+) -> Result<Event<K>, EventError> {
     let (event, envelope) = match open_event(frame, message)? {
         Opened::Object { event, envelope } => (event, envelope),
         Opened::Other(other) => return Ok(other),
     };
     let types = Some((envelope.api_version, envelope.kind));
-    let decoded: Result<K, DecodeError> = decode_typed(envelope.object, message, types, options);
+    let decoded: Result<K, DecodeError> = decode_typed(envelope.object, message, types, options, spare);
     let decoded = decoded.map_err(|error| EventError::Object { event: event.to_owned(), error })?;
     Ok(match event {
         "ADDED" => Event::Added(decoded),
@@ -101,7 +111,7 @@ fn status(object: &[u8]) -> Result<WatchStatus, DecodeError> {
     let message = ProtoMessage::of("", "v1", "Status")
         .filter(|message| message.is(envelope.api_version, envelope.kind))
         .ok_or_else(|| DecodeError { key: None, why: "an error that is no status".to_owned() })?;
-    decode_typed(envelope.object, message, None, DecodeOptions::default())
+    decode_typed(envelope.object, message, None, DecodeOptions::default(), None)
 }
 
 /// An object that is not of the kind that was asked for. Its bytes would mean something else.

@@ -20,8 +20,8 @@ pub(super) const MAX_INLINE_DEPTH: usize = 2;
 /// are put in order and read anew ([`super::order`]).
 pub(super) struct Fields<'a, 'de> {
     at: Level<'de>,
-    /// The messages around the inlined one that the walk is in.
-    outer: [Level<'de>; MAX_INLINE_DEPTH],
+    /// The messages around the inlined one that the walk is in, from the outside; most have none.
+    outer: [Option<Level<'de>>; MAX_INLINE_DEPTH],
     outer_levels: usize,
     /// What was read last.
     slot: Slot<'a, 'de>,
@@ -58,7 +58,7 @@ impl<'a, 'de> Fields<'a, 'de> {
         }
         Ok(Self {
             at: Level::new(context, message, bytes),
-            outer: [Level { reader: Reader::new(&[]), steps: &[], last: 0, message }; MAX_INLINE_DEPTH],
+            outer: [None; MAX_INLINE_DEPTH],
             outer_levels: 0,
             slot: Slot::new(context, depth),
             lean: false,
@@ -142,7 +142,7 @@ impl<'a, 'de> Fields<'a, 'de> {
     /// number of that, times [`INLINED`].
     #[inline]
     pub(super) fn place(&self) -> u32 {
-        let outer = self.outer.get(self.outer_levels.wrapping_sub(1));
+        let outer = self.outer.get(self.outer_levels.wrapping_sub(1)).and_then(Option::as_ref);
         outer.map_or(0, |outer| outer.last * INLINED) + self.at.last
     }
 
@@ -175,7 +175,7 @@ impl<'a, 'de> Fields<'a, 'de> {
         let context = self.slot.context;
         let inner = Level::new(context, context.table.below(self.field(number)), bytes);
         *self.outer.get_mut(self.outer_levels).ok_or(Cause::TooDeep)? =
-            std::mem::replace(&mut self.at, inner);
+            Some(std::mem::replace(&mut self.at, inner));
         self.outer_levels += 1;
         Ok(())
     }
@@ -183,11 +183,9 @@ impl<'a, 'de> Fields<'a, 'de> {
     /// Goes back to the message around an inlined one; false if there is none.
     #[inline]
     fn leave(&mut self) -> bool {
-        if self.outer_levels == 0 {
-            return false;
-        }
-        self.outer_levels -= 1;
-        self.at = self.outer[self.outer_levels];
+        let around = self.outer.get_mut(self.outer_levels.wrapping_sub(1)).and_then(Option::take);
+        let Some(around) = around else { return false };
+        (self.at, self.outer_levels) = (around, self.outer_levels - 1);
         true
     }
 }

@@ -35,11 +35,13 @@ mod write;
 pub use check::{check_object_proto, open_event_proto};
 pub use encode::{EncodeError, encode_known_proto, encode_object_proto};
 pub use envelope::ProtoEnvelope;
+pub(crate) use event::decode_event_proto_into;
 pub use event::{decode_event_proto, split_event_proto};
 pub use frames::ProtoFrames;
 pub use items::ProtoListItems;
 pub use meta::{ProtoMetadata, peek_key_proto, strip_managed_fields_proto};
 pub use object::decode_object_proto;
+pub(crate) use object::decode_typed;
 pub use table::ProtoMessage;
 pub use write::{ProtoListWriter, encode_event_proto};
 

@@ -25,17 +25,19 @@ pub fn decode_object_proto<K: DeserializeOwned + 'static>(
     message: ProtoMessage,
     options: DecodeOptions,
 ) -> Result<K, DecodeError> {
-    decode_typed(object, message, None, options)
+    decode_typed(object, message, None, options, None)
 }
 
-/// Decodes one object; `types` are its `apiVersion` and `kind`, if it has to have them.
-pub(super) fn decode_typed<K: DeserializeOwned + 'static>(
+/// Decodes one object; `types` are its `apiVersion` and `kind`, if it has to have them. A `spare` object is one that nobody
+/// needs any more, and that this one may be made of.
+pub(crate) fn decode_typed<K: DeserializeOwned + 'static>(
     object: &[u8],
     message: ProtoMessage,
     types: Option<(&str, &str)>,
     options: DecodeOptions,
+    spare: Option<K>,
 ) -> Result<K, DecodeError> {
-    if let Some(decoded) = typed::decode(object, message, types, options) {
+    if let Some(decoded) = typed::decode(object, message, types, options, spare) {
         return Ok(decoded);
     }
     let context = Context::new(Table::get());

@@ -23,7 +23,7 @@ pub(super) trait Item: Sized {
     /// Reads a value.
     fn read(value: &Slot<'_, '_>) -> Result<Self, ProtoError>;
 
-    /// Reads a value into a place where nothing was put before.
+    /// Reads a value into a place, and into the memory of what was there before.
     #[inline]
     fn put(&mut self, value: &Slot<'_, '_>) -> Result<(), ProtoError> {
         *self = Self::read(value)?;
@@ -33,11 +33,23 @@ pub(super) trait Item: Sized {
     /// The same where there may be none.
     #[inline]
     fn put_some(place: &mut Option<Self>, value: &Slot<'_, '_>) -> Result<(), ProtoError> {
-        *place = Some(Self::read(value)?);
+        match place {
+            Some(used) => used.put(value)?,
+            None => *place = Some(Self::read(value)?),
+        }
         Ok(())
     }
 
-    /// The same at the end of a list.
+    /// Lets go of what was there before.
+    #[inline]
+    fn forget(&mut self)
+    where
+        Self: Default,
+    {
+        *self = Self::default();
+    }
+
+    /// Reads a value into a new place at the end of a list.
     #[inline]
     fn push(list: &mut Vec<Self>, value: &Slot<'_, '_>) -> Result<(), ProtoError> {
         list.push(Self::read(value)?);
@@ -45,10 +57,37 @@ pub(super) trait Item: Sized {
     }
 }
 
-/// Fills a struct with the fields of a message.
+/// Fills a new struct with the fields of a message.
 #[inline]
 pub(super) fn fill(place: &mut impl Fill, value: &Slot<'_, '_>) -> Result<(), ProtoError> {
-    place.fill(&mut Value(value).fields()?)
+    place.fill(&mut Value(value).fields()?).map(drop)
+}
+
+/// Fills a struct that was used before.
+#[inline]
+pub(super) fn refill(place: &mut impl Fill, value: &Slot<'_, '_>) -> Result<(), ProtoError> {
+    place.refill(&mut Value(value).fields()?)
+}
+
+/// Allocators give small pieces of memory in steps of so many bytes.
+const STEP: usize = 16;
+
+/// Whether memory of some size is as good as new memory for so many bytes: neither too small, nor larger than what would
+/// be given for them.
+#[inline]
+fn fits(capacity: usize, bytes: usize) -> bool {
+    bytes <= capacity && bytes.div_ceil(STEP) == capacity.div_ceil(STEP)
+}
+
+/// Writes a text over another.
+#[inline]
+fn overwrite(used: &mut String, text: &str) {
+    if fits(used.capacity(), text.len()) {
+        used.clear();
+        used.push_str(text);
+    } else {
+        *used = text.to_owned();
+    }
 }
 
 /// Reads a value of a type that has no place here.
@@ -66,6 +105,14 @@ impl<T: Item> Item for Option<T> {
     fn put(&mut self, value: &Slot<'_, '_>) -> Result<(), ProtoError> {
         T::put_some(self, value)
     }
+
+    #[inline]
+    fn forget(&mut self) {
+        // Most fields of most types are never there, and to see that is quicker than to let go of nothing.
+        if self.is_some() {
+            *self = None;
+        }
+    }
 }
 
 impl<T: Item> Item for Vec<T> {
@@ -76,6 +123,26 @@ impl<T: Item> Item for Vec<T> {
             T::push(&mut list, elements.slot())?;
         }
         Ok(list)
+    }
+
+    fn put(&mut self, value: &Slot<'_, '_>) -> Result<(), ProtoError> {
+        let mut elements = Elements::new(value);
+        if self.capacity() != elements.count() {
+            self.truncate(elements.count());
+            let mut list = Self::with_capacity(elements.count());
+            list.append(self);
+            *self = list;
+        }
+        let mut at = 0;
+        while elements.advance()? {
+            match self.get_mut(at) {
+                Some(used) => used.put(elements.slot())?,
+                None => T::push(self, elements.slot())?,
+            }
+            at += 1;
+        }
+        self.truncate(at);
+        Ok(())
     }
 }
 
@@ -88,12 +155,39 @@ impl<T: Item> Item for BTreeMap<String, T> {
         }
         Ok(map)
     }
+
+    fn put(&mut self, value: &Slot<'_, '_>) -> Result<(), ProtoError> {
+        if !put_under_the_same_keys(self, value)? {
+            *self = Self::read(value)?;
+        }
+        Ok(())
+    }
+}
+
+/// Reads the values of a map into those of another, as long as their keys are the same; whether all of them are.
+fn put_under_the_same_keys<T: Item>(
+    map: &mut BTreeMap<String, T>,
+    value: &Slot<'_, '_>,
+) -> Result<bool, ProtoError> {
+    let (mut entries, mut used) = (Entries::new(value), map.iter_mut());
+    while let Some(key) = entries.advance()? {
+        match used.next() {
+            Some((same, place)) if same.as_bytes() == key => place.put(entries.slot())?,
+            _ => return Ok(false),
+        }
+    }
+    Ok(used.next().is_none())
 }
 
 impl Item for String {
     #[inline]
     fn read(value: &Slot<'_, '_>) -> Result<Self, ProtoError> {
         text(value.raw.bytes).map(str::to_owned)
+    }
+
+    #[inline]
+    fn put(&mut self, value: &Slot<'_, '_>) -> Result<(), ProtoError> {
+        text(value.raw.bytes).map(|text| overwrite(self, text))
     }
 }
 
@@ -123,12 +217,28 @@ impl Item for ByteString {
     fn read(value: &Slot<'_, '_>) -> Result<Self, ProtoError> {
         Ok(Self(value.raw.bytes.to_vec()))
     }
+
+    fn put(&mut self, value: &Slot<'_, '_>) -> Result<(), ProtoError> {
+        let bytes = value.raw.bytes;
+        if fits(self.0.capacity(), bytes.len()) {
+            self.0.clear();
+            self.0.extend_from_slice(bytes);
+        } else {
+            self.0 = bytes.to_vec();
+        }
+        Ok(())
+    }
 }
 
 impl Item for Quantity {
     #[inline]
     fn read(value: &Slot<'_, '_>) -> Result<Self, ProtoError> {
         special::quantity(value.raw.bytes).map(|text| Self(text.to_owned()))
+    }
+
+    #[inline]
+    fn put(&mut self, value: &Slot<'_, '_>) -> Result<(), ProtoError> {
+        special::quantity(value.raw.bytes).map(|text| overwrite(&mut self.0, text))
     }
 }
 

@@ -19,30 +19,42 @@ mod tests;
 use std::any::{Any, TypeId};
 
 use super::error::ProtoError;
-use super::fields::Fields;
+use super::fields::{Fields, INLINED};
 use super::table::{ProtoMessage, Table};
 use super::value::{Context, Slot};
 use crate::object::DecodeOptions;
-use item::{Item, fill, through_serde};
+use item::{Item, fill, refill, through_serde};
 
 /// A type whose fields are filled in place.
 trait Fill: Default {
-    fn fill(&mut self, fields: &mut Fields<'_, '_>) -> Result<(), ProtoError>;
+    /// Reads the fields that are there; returns which they are.
+    fn fill(&mut self, fields: &mut Fields<'_, '_>) -> Result<Seen, ProtoError>;
+
+    /// Lets go of what is left of an older value in the fields that are not there.
+    fn forget_unseen(&mut self, seen: Seen);
+
+    /// Makes another value of a used one, in its memory.
+    fn refill(&mut self, fields: &mut Fields<'_, '_>) -> Result<(), ProtoError> {
+        let seen = self.fill(fields)?;
+        self.forget_unseen(seen);
+        Ok(())
+    }
 }
 
-/// Decodes an object if its type is one of those that this is for, and all about it is as usual.
+/// Decodes an object if its type is one of those that this is for, and all about it is as usual: into the memory of one
+/// that nobody needs any more, if there is one.
 #[inline]
 pub(super) fn decode<K: 'static>(
     object: &[u8],
     message: ProtoMessage,
     types: Option<(&str, &str)>,
     options: DecodeOptions,
+    spare: Option<K>,
 ) -> Option<K> {
-    let mut place: Option<K> = None;
-    if types.is_none_or(|(version, kind)| message.is(version, kind)) {
-        places::fill_place(&mut place, &Object { object, message, options });
-    }
-    place
+    let mut place = spare;
+    let usual = types.is_none_or(|(version, kind)| message.is(version, kind));
+    let filled = usual && places::fill_place(&mut place, &Object { object, message, options });
+    place.filter(|_| filled)
 }
 
 /// The bytes of an object, and what they are.
@@ -53,29 +65,65 @@ struct Object<'a> {
 }
 
 impl Object<'_> {
-    /// Fills the place of an object if it is one for this type; whether it is.
+    /// Fills the place of an object if it is one for this type, and all is as usual; whether it has.
     ///
     /// The types are known when this is compiled, so all but the right one of these calls vanish.
     #[inline(always)]
     fn fill<K: 'static, T: Fill + k8s_openapi::Resource + 'static>(&self, place: &mut Option<K>) -> bool {
-        if TypeId::of::<K>() != TypeId::of::<T>() {
+        let mine = TypeId::of::<K>() == TypeId::of::<T>() || TypeId::of::<K>() == TypeId::of::<Box<T>>();
+        if !mine || !self.message.is(T::API_VERSION, T::KIND) {
             return false;
         }
-        if let Some(place) = (place as &mut dyn Any).downcast_mut::<Option<T>>()
-            && self.message.is(T::API_VERSION, T::KIND)
-        {
-            self.fill_as(place);
+        let place: &mut dyn Any = place;
+        if let Some(place) = place.downcast_mut::<Option<T>>() {
+            return self.fill_as(place.get_or_insert_default());
         }
-        true
+        let boxed = place.downcast_mut::<Option<Box<T>>>();
+        boxed.is_some_and(|place| self.fill_as::<T>(place.get_or_insert_default()))
     }
 
-    /// Fills the place of an object; it stays empty if anything is not as usual.
-    fn fill_as<T: Fill>(&self, place: &mut Option<T>) {
+    /// Fills an object; whether all is as usual.
+    fn fill_as<T: Fill>(&self, place: &mut T) -> bool {
         let context = Context::new(Table::get());
-        let filled = Fields::of_object(&context, self.message.message(), self.object, self.options)
-            .and_then(|mut fields| place.insert(T::default()).fill(&mut fields));
-        if filled.is_err() {
-            *place = None;
+        Fields::of_object(&context, self.message.message(), self.object, self.options)
+            .and_then(|mut fields| place.refill(&mut fields))
+            .is_ok()
+    }
+}
+
+/// Which fields of a message have been there, by their [places](Fields::place).
+#[derive(Clone, Copy, Default)]
+struct Seen(u128);
+
+impl Seen {
+    /// So many numbers have a bit for each inlined message.
+    const INLINED: u32 = 40;
+
+    /// The field of a place alone.
+    const fn of(place: u32) -> Self {
+        Self(1 << (place / INLINED * Self::INLINED + place % INLINED))
+    }
+
+    #[inline]
+    fn add(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+
+    #[inline]
+    fn has(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// Whether no two of the fields of a type are taken for each other.
+    const fn can_be_told_apart(places: &[u32]) -> bool {
+        let (mut all, mut rest) = (Self(0), places);
+        while let [place, others @ ..] = rest {
+            let one = Self::of(*place);
+            if all.0 & one.0 != 0 {
+                return false;
+            }
+            (all, rest) = (Self(all.0 | one.0), others);
         }
+        true
     }
 }

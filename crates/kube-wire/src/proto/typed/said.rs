@@ -22,12 +22,15 @@ macro_rules! places {
 
                 #[inline]
                 fn put(&mut self, value: &Slot<'_, '_>) -> Result<(), ProtoError> {
-                    fill(self, value)
+                    refill(self, value)
                 }
 
                 #[inline]
                 fn put_some(place: &mut Option<Self>, value: &Slot<'_, '_>) -> Result<(), ProtoError> {
-                    fill(place.insert(Self::default()), value)
+                    match place {
+                        Some(used) => refill(used, value),
+                        None => fill(place.insert(Self::default()), value),
+                    }
                 }
 
                 #[inline]
@@ -38,23 +41,50 @@ macro_rules! places {
             }
 
             impl Fill for types::$ty {
-                fn fill(&mut self, fields: &mut Fields<'_, '_>) -> Result<(), ProtoError> {
+                fn fill(&mut self, fields: &mut Fields<'_, '_>) -> Result<Seen, ProtoError> {
+                    const { assert!(Seen::can_be_told_apart(&[
+                        $($number,)* $($($gated_number,)+)* $($($other_number,)+)?
+                    ])) };
+                    let mut seen = Seen::default();
                     while fields.advance()?.is_some() {
                         let value = fields.slot();
                         match fields.place() {
-                            $($number => self.$field.put(value)?,)*
-                            $($($other_number => self.$other_field = through_serde(value)?,)+)?
+                            $($number => {
+                                seen.add(const { Seen::of($number) });
+                                self.$field.put(value)?;
+                            })*
+                            $($($other_number => {
+                                seen.add(const { Seen::of($other_number) });
+                                self.$other_field = through_serde(value)?;
+                            })+)?
                             _place => {
                                 $(in_versions! { [$($gate)+]
                                     match _place {
-                                        $($gated_number => self.$gated_field.put(value)?,)+
+                                        $($gated_number => {
+                                            seen.add(const { Seen::of($gated_number) });
+                                            self.$gated_field.put(value)?;
+                                        })+
                                         _ => {}
                                     }
                                 })*
                             }
                         }
                     }
-                    Ok(())
+                    Ok(seen)
+                }
+
+                fn forget_unseen(&mut self, seen: Seen) {
+                    $(if !seen.has(const { Seen::of($number) }) {
+                        self.$field.forget();
+                    })*
+                    $($(if !seen.has(const { Seen::of($other_number) }) {
+                        self.$other_field = Default::default();
+                    })+)?
+                    $(in_versions! { [$($gate)+]
+                        $(if !seen.has(const { Seen::of($gated_number) }) {
+                            self.$gated_field.forget();
+                        })+
+                    })*
                 }
             }
         }
@@ -74,10 +104,8 @@ macro_rules! kinds {
     ($($($kind:ident)::+,)+) => {
         /// Fills the place of an object, if it is for one of these kinds.
         #[inline]
-        pub(super) fn fill_place<K: 'static>(place: &mut Option<K>, object: &Object<'_>) {
-            $(if object.fill::<K, k8s_openapi::$($kind)::+>(place) {
-                return;
-            })+
+        pub(super) fn fill_place<K: 'static>(place: &mut Option<K>, object: &Object<'_>) -> bool {
+            $(object.fill::<K, k8s_openapi::$($kind)::+>(place))||+
         }
 
         /// How each kind is compared with what serde makes of it.

@@ -15,6 +15,8 @@ pub(super) struct Compared {
     api_version: &'static str,
     kind: &'static str,
     compare: fn(&[u8], ProtoMessage, DecodeOptions) -> Found,
+    /// Whether an object is the same if it is made of another, and whether its memory is what it would be.
+    remake: fn(&[&[u8]], ProtoMessage) -> usize,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -34,7 +36,7 @@ pub(super) const fn compared<T>() -> Compared
 where
     T: Fill + Resource + DeserializeOwned + PartialEq + 'static,
 {
-    Compared { api_version: T::API_VERSION, kind: T::KIND, compare: compare::<T> }
+    Compared { api_version: T::API_VERSION, kind: T::KIND, compare: compare::<T>, remake: remake::<T> }
 }
 
 fn compare<T: DeserializeOwned + PartialEq + 'static>(
@@ -47,7 +49,7 @@ fn compare<T: DeserializeOwned + PartialEq + 'static>(
     #[serde(transparent, bound = "T: DeserializeOwned")]
     struct Through<T>(T);
 
-    let in_place: Option<T> = decode(object, message, None, options);
+    let in_place: Option<T> = decode(object, message, None, options, None);
     let through: Option<Through<T>> = crate::decode_object_proto(object, message, options).ok();
     match (in_place, through) {
         (Some(one), Some(Through(other))) if one == other => Found::Same,
@@ -56,6 +58,16 @@ fn compare<T: DeserializeOwned + PartialEq + 'static>(
         (Some(_), None) => Found::OnlyInPlace,
         (None, None) => Found::Neither,
     }
+}
+
+/// Makes each object of each other one; returns how many are what they are if they are made of nothing.
+fn remake<T: DeserializeOwned + PartialEq + 'static>(objects: &[&[u8]], message: ProtoMessage) -> usize {
+    let decode =
+        |object: &[u8], spare: Option<Box<T>>| decode(object, message, None, DecodeOptions::default(), spare);
+    let usual: Vec<&[u8]> = objects.iter().copied().filter(|object| decode(object, None).is_some()).collect();
+    let pairs = usual.iter().flat_map(|first| usual.iter().map(move |then| (first, then)));
+    let same = pairs.filter(|(first, then)| decode(then, decode(first, None)) == decode(then, None));
+    same.count()
 }
 
 fn message(kind: &Compared) -> ProtoMessage {
@@ -83,6 +95,27 @@ fn every_kind_is_filled_in_place_with_what_serde_makes_of_it() {
             }
         }
         assert!(seen >= 4, "{} {}: only {seen} samples", kind.api_version, kind.kind);
+    }
+}
+
+#[test]
+fn an_object_that_is_made_of_another_has_nothing_of_it() {
+    let samples = samples::checked_in();
+    for kind in COMPARED {
+        let is_it = |sample: &&samples::Sample| {
+            (&*sample.api_version, &*sample.kind) == (kind.api_version, kind.kind)
+        };
+        let objects: Vec<&[u8]> =
+            samples.iter().filter(is_it).map(|sample| sample.protobuf.as_slice()).chain([&b""[..]]).collect();
+        let usual = objects.iter().filter(|object| (kind.remake)(&[object], message(kind)) == 1).count();
+        assert!(usual >= 3, "{} {}: only {usual} samples", kind.api_version, kind.kind);
+        assert_eq!(
+            (kind.remake)(&objects, message(kind)),
+            usual * usual,
+            "{} {}",
+            kind.api_version,
+            kind.kind
+        );
     }
 }
 
@@ -118,9 +151,9 @@ fn another_kind_than_the_types_own_is_not_filled_in_place() {
     use k8s_openapi::api::apps::v1::{DaemonSet, Deployment};
     let deployment = ProtoMessage::of("apps", "v1", "Deployment").unwrap();
     let options = DecodeOptions::default();
-    assert!(decode::<Deployment>(b"", deployment, None, options).is_some());
-    assert!(decode::<Deployment>(b"", deployment, Some(("apps/v1", "Deployment")), options).is_some());
-    assert!(decode::<Deployment>(b"", deployment, Some(("apps/v1", "DaemonSet")), options).is_none());
-    assert!(decode::<DaemonSet>(b"", deployment, None, options).is_none());
-    assert!(decode::<serde_json::Value>(b"", deployment, None, options).is_none());
+    assert!(decode::<Deployment>(b"", deployment, None, options, None).is_some());
+    assert!(decode::<Deployment>(b"", deployment, Some(("apps/v1", "Deployment")), options, None).is_some());
+    assert!(decode::<Deployment>(b"", deployment, Some(("apps/v1", "DaemonSet")), options, None).is_none());
+    assert!(decode::<DaemonSet>(b"", deployment, None, options, None).is_none());
+    assert!(decode::<serde_json::Value>(b"", deployment, None, options, None).is_none());
 }
