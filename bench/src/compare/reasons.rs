@@ -48,9 +48,10 @@ const REASONS: [(&str, &str, &str); 12] = [
     (
         "beside a writer",
         "events the writer took",
-        "Two cores have the server, the writer and the reader: the more time one has, the less have the others. Sampled, with \
-        objects that rest decoded: a quarter of the writer's time decodes, half frees old objects, allocates new ones and fills \
-        them, and an eighth is the kernel's.",
+        "Two cores have the server, the writer and the reader: the more time one has, the less have the others. client-go's \
+        readers wait for locks meanwhile, and leave their time to its writer. Sampled, with objects that rest decoded: half of \
+        the writer's time decodes, three fifths of that waiting for the memory of the old object, which is far away; an eighth \
+        is the kernel's, an eighth frees and allocates.",
     ),
     (
         "beside a writer",

@@ -70,6 +70,13 @@ impl Maker<'_> {
                 "protobuf, full type, the last 10,000 kept, the system's allocator",
                 None,
             ),
+            ("decode protobuf, remade", DECODED, "protobuf, full type, made of an old one", None),
+            (
+                "decode protobuf, remade",
+                ON_SYSTEM[2],
+                "protobuf, full type, made of an old one, the system's allocator",
+                None,
+            ),
             ("decode protobuf, copied", DECODED, "no decoding: a copy of the full type", None),
             (
                 "decode protobuf, copied",

@@ -67,6 +67,8 @@ pub(crate) enum Target {
     Projection,
     /// The whole type, copied from one that was decoded before: what no decoder can be quicker than.
     Copy,
+    /// The whole type, made of one that nobody needs any more, as an informer does while much arrives.
+    Remake,
 }
 
 #[derive(Clone, Debug, clap::Args)]
