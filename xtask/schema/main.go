@@ -8,8 +8,8 @@
 //	go run . protobuf > ../../crates/kube-wire/data/protobuf.txt
 //	go run . samples > ../../crates/kube-wire/tests/proto/samples.gz
 //
-// The samples are objects that the tests of kube-wire decode. The protobuf table is about several Kubernetes versions, each with its modules in versions/.
-// With -v, schema also says on standard error where the sources disagree.
+// The samples are objects that the tests of kube-wire decode. They and the protobuf table are about several Kubernetes
+// versions, each with its modules in versions/. With -v, schema also says on standard error where the sources disagree.
 package main
 
 import (
@@ -37,6 +37,8 @@ import (
 
 const header = `# Facts about the built-in Kubernetes kinds, read off their Go types. Written by xtask/schema; do not edit.
 #
+# Modules:
+%s#
 # package OPENAPI-PACKAGE SHORT   types that follow belong to it; elsewhere they are called SHORT.NAME
 # type NAME [= TYPE]              a struct, or (after =) a named type of another form; with "= any", field
 #                                 lines that follow are its protobuf message
@@ -74,6 +76,8 @@ func main() {
 		err = writeProtobuf(out, true)
 	case "samples":
 		err = writeSamples(out, *seed, *rounds)
+	case "samples-one":
+		err = writeSamplesOfOne(out, *seed, *rounds)
 	default:
 		err = fmt.Errorf("say what to write: schema, protobuf or samples, not %q", what)
 	}
@@ -111,7 +115,11 @@ func writeSchema(out *bufio.Writer, verbose bool) error {
 		return err
 	}
 	writer := &table{facts: facts, kinds: kinds}
-	writer.write(out, types)
+	modules, _, err := modulesLine("go.mod")
+	if err != nil {
+		return err
+	}
+	writer.write(out, modules, types)
 	if verbose {
 		for _, note := range writer.notes {
 			fmt.Fprintln(os.Stderr, note)
@@ -147,8 +155,8 @@ type table struct {
 	notes []string
 }
 
-func (w *table) write(out *bufio.Writer, types []reflect.Type) {
-	out.WriteString(header)
+func (w *table) write(out *bufio.Writer, modules string, types []reflect.Type) {
+	fmt.Fprintf(out, header, modules)
 	sort.Slice(types, func(i, j int) bool { return openAPIName(types[i]) < openAPIName(types[j]) })
 	for _, t := range types {
 		if pkg := openAPIPackage(t); pkg != w.pkg {

@@ -52,11 +52,10 @@ func writeProtobuf(out *bufio.Writer, one bool) error {
 	for _, m := range protobufMessages() {
 		messages[m.name] = m
 	}
-	names, err := filepath.Glob("versions/*.mod")
+	names, err := olderModfiles()
 	if err != nil {
 		return err
 	}
-	sort.Sort(sort.Reverse(sort.StringSlice(names)))
 	for _, name := range names {
 		older, err := olderMessages(name)
 		if err != nil {
@@ -219,6 +218,13 @@ func writeMessages(out *bufio.Writer, messages []*message) {
 	}
 }
 
+// olderModfiles names the modules of older versions, the latest first.
+func olderModfiles() ([]string, error) {
+	names, err := filepath.Glob("versions/*.mod")
+	sort.Sort(sort.Reverse(sort.StringSlice(names)))
+	return names, err
+}
+
 // olderMessages asks this program, linked with the modules of an older version.
 func olderMessages(modfile string) ([]*message, error) {
 	command := exec.Command("go", "run", "-modfile="+modfile, ".", "protobuf-one")
@@ -320,21 +326,31 @@ func modulesHeader(olderNames []string) (string, error) {
 	modules := ""
 	first, last := "", ""
 	for _, name := range append([]string{"go.mod"}, olderNames...) {
-		lines, err := goList("-modfile="+name, "-m", "-f", "{{.Path}} {{.Version}}",
-			"k8s.io/api", "k8s.io/apiextensions-apiserver", "k8s.io/apimachinery", "k8s.io/kube-aggregator")
+		line, version, err := modulesLine(name)
 		if err != nil {
 			return "", err
 		}
-		version := strings.Fields(lines[0])[1]
 		first = "1." + strings.Split(version, ".")[1]
 		if last == "" {
 			last = first
 		}
-		paths := make([]string, 0, len(lines))
-		for _, line := range lines {
-			paths = append(paths, strings.TrimPrefix(strings.Fields(line)[0], "k8s.io/"))
-		}
-		modules += fmt.Sprintf("#   %s of k8s.io: %s\n", version, strings.Join(paths, ", "))
+		modules += line
 	}
 	return fmt.Sprintf(protobufHeader, first+" to "+last, modules), nil
+}
+
+// modulesLine says which modules a file of modules stands for, and their version. A test reads it: a table must be of
+// the modules that the files name.
+func modulesLine(modfile string) (line, version string, err error) {
+	lines, err := goList("-modfile="+modfile, "-m", "-f", "{{.Path}} {{.Version}}",
+		"k8s.io/api", "k8s.io/apiextensions-apiserver", "k8s.io/apimachinery", "k8s.io/kube-aggregator")
+	if err != nil {
+		return "", "", err
+	}
+	version = strings.Fields(lines[0])[1]
+	paths := make([]string, 0, len(lines))
+	for _, line := range lines {
+		paths = append(paths, strings.TrimPrefix(strings.Fields(line)[0], "k8s.io/"))
+	}
+	return fmt.Sprintf("#   %s of k8s.io: %s\n", version, strings.Join(paths, ", ")), version, nil
 }

@@ -10,6 +10,8 @@ import (
 	"io"
 	"math"
 	"math/rand"
+	"os"
+	"os/exec"
 	"reflect"
 	"sort"
 	"strings"
@@ -23,13 +25,42 @@ import (
 )
 
 // writeSamples writes objects of every kind in protobuf and in JSON: one with nothing set, one with everything set to
-// zero, and as many random ones as asked for. Compressed; each record is five texts with their lengths before them:
-// apiVersion, kind, protobuf, JSON, and the protobuf that Go makes of that JSON if it is not the same.
+// zero, and as many random ones as asked for; of the latest version that has the kind. Compressed; each record is five
+// texts with their lengths before them: apiVersion, kind, protobuf, JSON, and the protobuf that Go makes of that JSON if
+// it is not the same.
 func writeSamples(out *bufio.Writer, seed int64, rounds int) error {
 	compressed, err := gzip.NewWriterLevel(out, gzip.BestCompression)
 	if err != nil {
 		return err
 	}
+	if err := writeSamplesOfOne(compressed, seed, rounds); err != nil {
+		return err
+	}
+	known := map[string]bool{}
+	for _, kind := range protobufKinds() {
+		known[kind.apiVersion+" "+kind.name] = true
+	}
+	modfiles, err := olderModfiles()
+	if err != nil {
+		return err
+	}
+	for _, modfile := range modfiles {
+		command := exec.Command("go", "run", "-modfile="+modfile, ".",
+			fmt.Sprintf("-seed=%d", seed), fmt.Sprintf("-rounds=%d", rounds), "samples-one")
+		command.Stderr = os.Stderr
+		older, err := command.Output()
+		if err == nil {
+			err = copySamples(compressed, bytes.NewReader(older), known)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", modfile, err)
+		}
+	}
+	return compressed.Close()
+}
+
+// writeSamplesOfOne writes those of the version that this program is linked with.
+func writeSamplesOfOne(out io.Writer, seed int64, rounds int) error {
 	filler := &filler{random: rand.New(rand.NewSource(seed))}
 	for _, kind := range protobufKinds() {
 		for round := range rounds + 2 {
@@ -41,12 +72,61 @@ func writeSamples(out *bufio.Writer, seed int64, rounds int) error {
 			if meta := object.Elem().FieldByName("TypeMeta"); meta.IsValid() {
 				meta.Set(reflect.ValueOf(metav1.TypeMeta{APIVersion: kind.apiVersion, Kind: kind.name}))
 			}
-			if err := writeSample(compressed, kind, object.Interface()); err != nil {
+			if err := writeSample(out, kind, object.Interface()); err != nil {
 				return fmt.Errorf("%s %s: %w", kind.apiVersion, kind.name, err)
 			}
 		}
 	}
-	return compressed.Close()
+	return nil
+}
+
+// copySamples copies those of kinds that are not known, which are known then.
+func copySamples(out io.Writer, older io.Reader, known map[string]bool) error {
+	added := map[string]bool{}
+	for {
+		var sample [5][]byte
+		for i := range sample {
+			part, err := readPart(older)
+			if i == 0 && err == io.EOF {
+				for kind := range added {
+					known[kind] = true
+				}
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			sample[i] = part
+		}
+		kind := string(sample[0]) + " " + string(sample[1])
+		if known[kind] {
+			continue
+		}
+		added[kind] = true
+		for _, part := range sample {
+			if err := writePart(out, part); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func readPart(in io.Reader) ([]byte, error) {
+	var length uint32
+	if err := binary.Read(in, binary.BigEndian, &length); err != nil {
+		return nil, err
+	}
+	part := make([]byte, length)
+	_, err := io.ReadFull(in, part)
+	return part, err
+}
+
+func writePart(out io.Writer, part []byte) error {
+	if err := binary.Write(out, binary.BigEndian, uint32(len(part))); err != nil {
+		return err
+	}
+	_, err := out.Write(part)
+	return err
 }
 
 func writeSample(out io.Writer, kind sampleKind, object any) error {
@@ -70,10 +150,7 @@ func writeSample(out io.Writer, kind sampleKind, object any) error {
 		fromJSON = nil
 	}
 	for _, part := range [][]byte{[]byte(kind.apiVersion), []byte(kind.name), protobuf, text, fromJSON} {
-		if err := binary.Write(out, binary.BigEndian, uint32(len(part))); err != nil {
-			return err
-		}
-		if _, err := out.Write(part); err != nil {
+		if err := writePart(out, part); err != nil {
 			return err
 		}
 	}

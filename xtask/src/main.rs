@@ -6,6 +6,8 @@ mod accessors;
 mod conformance;
 mod e2e;
 mod made;
+#[cfg(test)]
+mod modules;
 mod places;
 #[cfg(test)]
 mod readme;

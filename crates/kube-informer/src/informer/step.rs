@@ -223,19 +223,21 @@ fn changed<K>(written: Written<K>) -> Option<Event<K>> {
 
 /// What a replacement means for listeners. What is gone comes first, as in client-go; what has not changed is not
 /// told, unless it is had anew.
-fn replaced<K>(written: Vec<Written<K>>, list: List<'_>) -> Vec<Event<K>> {
-    let initial = list.initial;
-    let (gone, there): (Vec<_>, Vec<_>) = written.into_iter().partition(|written| written.new.is_none());
+fn replaced<K>(mut written: Vec<Written<K>>, list: List<'_>) -> Vec<Event<K>> {
     let unchanged = |written: &Written<K>| match (&written.old, &written.new) {
         (Some(old), Some(new)) => old.is_same(new) || (!list.anew && old.is_same_version(new)),
         _ => false,
     };
-    let there = there.into_iter().filter(|written| !unchanged(written)).filter_map(changed);
-    let there = there.map(|event| match event {
-        Event::Added { object, .. } => Event::Added { object, initial },
+    // A list may be long: nothing here is there twice, nor grows bit by bit.
+    written.retain(|written| !unchanged(written));
+    let gone = written.split_off(written.partition_point(|written| written.new.is_some()));
+    let mut events = Vec::with_capacity(gone.len() + written.len());
+    events.extend(gone.into_iter().filter_map(changed));
+    events.extend(written.into_iter().filter_map(changed).map(|event| match event {
+        Event::Added { object, .. } => Event::Added { object, initial: list.initial },
         other => other,
-    });
-    gone.into_iter().filter_map(changed).chain(there).collect()
+    }));
+    events
 }
 
 /// The key under which the store has an object.

@@ -2,9 +2,11 @@
 
 use std::borrow::Borrow;
 use std::collections::{BTreeSet, HashSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
+use kube_core::{Expression, Selector};
 use serde_json::json;
 
 use super::*;
@@ -259,17 +261,20 @@ fn readers_see_whole_steps_while_a_writer_works() {
     });
 }
 
+/// A codec of pods, and how often it was used.
+fn counting() -> (Arc<Codec<Pod>>, impl Fn() -> usize) {
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&count);
+    let decode = move |bytes: &[u8], _| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        kube_wire::decode_object(bytes, kube_wire::DecodeOptions::default())
+    };
+    (Arc::new(Codec::new(decode, None)), move || count.load(Ordering::Relaxed))
+}
+
 #[test]
 fn packed_objects_are_found_selected_and_removed_without_being_decoded() {
-    let count = Arc::new(std::sync::atomic::AtomicUsize::new(0));
-    let counted = Arc::clone(&count);
-    let codec = Arc::new(Codec::new(
-        move |bytes: &[u8], _| {
-            counted.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-            kube_wire::decode_object(bytes, kube_wire::DecodeOptions::default())
-        },
-        None,
-    ));
+    let (codec, decoded) = counting();
     let packed = |name: &str, node: &str, version| {
         let pod = decoded_pod("a", name, node, version);
         let bytes = serde_json::to_vec(&pod).unwrap();
@@ -284,9 +289,64 @@ fn packed_objects_are_found_selected_and_removed_without_being_decoded() {
     store.replace(vec![packed("x", "n2", 3), packed("z", "n2", 4)], &HashSet::new(), None);
     assert_eq!(names(store.namespaced("a")), set(["a/x", "a/z"]));
     assert_eq!(index.get("n2").iter().map(Object::resource_version).collect::<BTreeSet<_>>().len(), 2);
-    assert_eq!(count.load(std::sync::atomic::Ordering::Relaxed), 0);
+    assert_eq!(decoded(), 0);
     assert_eq!(index.get("n2")[0].spec.as_ref().unwrap().node_name.as_deref(), Some("n2"));
-    assert_eq!(count.load(std::sync::atomic::Ordering::Relaxed), 1);
+    assert_eq!(decoded(), 1);
+}
+
+/// A pod with a label, of which nobody holds the value.
+fn at_rest(namespace: &str, name: &str, app: &str, version: u64, codec: &Arc<Codec<Pod>>) -> Object<Pod> {
+    let mut pod = decoded_pod(namespace, name, "n1", version);
+    pod.metadata.labels = Some([("app".to_owned(), app.to_owned())].into());
+    let bytes = serde_json::to_vec(&pod).unwrap();
+    Object::packed_at_rest(Box::new(pod), bytes.into(), codec)
+}
+
+#[test]
+fn an_index_of_what_is_known_without_looking_decodes_nothing() {
+    let (codec, decoded) = counting();
+    let pod = |namespace, name, app, version| at_rest(namespace, name, app, version, &codec);
+    let store = Store::new();
+    store.write(vec![Write::Put(pod("a", "x", "web", 1)), Write::Put(pod("a", "y", "db", 2))], None);
+    let of_label = |object: &Object<Pod>| object.labels().get("app").map(str::to_owned).into_values();
+    let by_app = store.add_index_of_handles("app", Arc::new(of_label)).unwrap();
+    assert_eq!(names(by_app.get("web")), set(["a/x"]), "what was there is indexed");
+    store.write(
+        vec![
+            Write::Put(pod("a", "x", "db", 3)),
+            Write::Put(pod("b", "z", "web", 4)),
+            Write::Remove(pod("a", "y", "db", 5)),
+        ],
+        None,
+    );
+    assert_eq!((names(by_app.get("web")), names(by_app.get("db"))), (set(["b/z"]), set(["a/x"])));
+    assert_eq!((names(store.namespaced("a")), names(store.namespaced("b"))), (set(["a/x"]), set(["b/z"])));
+    let listed = vec![pod("a", "x", "db", 3), pod("b", "z", "db", 6), pod("a", "w", "web", 7)];
+    store.replace(listed, &HashSet::new(), None);
+    assert_eq!((names(by_app.get("web")), names(by_app.get("db"))), (set(["a/w"]), set(["a/x", "b/z"])));
+    let web = Selector::from(Expression::Equal("app".to_owned(), "web".to_owned()));
+    assert_eq!(names(Selected::new(store.snapshot(), None, &web).to_vec()), set(["a/w"]));
+    assert_eq!(names(store.snapshot().by_index("app", "db").unwrap()), set(["a/x", "b/z"]));
+    assert_eq!(decoded(), 0);
+}
+
+#[test]
+fn an_index_of_what_is_inside_decodes_what_comes_once_and_neither_what_goes_nor_what_stays() {
+    let (codec, decoded) = counting();
+    let pod = |name, version| at_rest("a", name, "web", version, &codec);
+    let store = Store::new();
+    let index = by_node(&store);
+    store.replace(vec![pod("x", 1), pod("y", 2), pod("z", 3)], &HashSet::new(), None);
+    assert_eq!(decoded(), 3, "one for each");
+    store.write(vec![Write::Put(pod("x", 4))], None);
+    assert_eq!(decoded(), 4, "the new one, and not the old one");
+    store.write(vec![Write::Remove(pod("y", 5))], None);
+    store.write(vec![Write::RemoveKey("a/y".to_owned())], None);
+    assert_eq!(names(index.get("n1")), set(["a/x", "a/z"]));
+    store.replace(vec![pod("x", 4), pod("z", 3)], &HashSet::new(), None);
+    assert_eq!(decoded(), 4, "nothing has come");
+    store.replace(vec![pod("x", 4)], &HashSet::new(), None);
+    assert_eq!((names(index.get("n1")), decoded()), (set(["a/x"]), 4));
 }
 
 #[test]

@@ -12,8 +12,9 @@ use kube_core::{Expression, Selector};
 use kube_informer::fanout::Event;
 use kube_informer::lister::Lister;
 use kube_informer::object::Residency;
+use kube_informer::reflector::Config;
 use kube_informer::source::KubeSource;
-use kube_informer::{Object, SharedInformer};
+use kube_informer::{EventHandler, Object, SharedInformer};
 use kube_testserver::{Fault, TestServer, Verb};
 
 use crate::{Log, caught_up, churn, delete, heard_all, server};
@@ -155,24 +156,30 @@ async fn what_is_made_of_replaced_objects_is_what_the_server_has() {
     assert!(kept.iter().all(|(object, copy)| **object == *copy), "what somebody has stays what it is");
 }
 
-/// A ConfigMap that counts how often one was decoded.
+/// A ConfigMap that counts how often one was decoded. Each test has a number of its own.
 #[derive(Debug)]
-struct Noted {
+struct Noted<const TEST: usize> {
     metadata: ObjectMeta,
     data: BTreeMap<String, String>,
 }
 
-static DECODED: AtomicUsize = AtomicUsize::new(0);
+static DECODED: [AtomicUsize; 3] = [const { AtomicUsize::new(0) }; 3];
 
-impl<'de> serde::Deserialize<'de> for Noted {
+impl<'de, const TEST: usize> serde::Deserialize<'de> for Noted<TEST> {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let config = ConfigMap::deserialize(deserializer)?;
-        DECODED.fetch_add(1, Ordering::Relaxed);
+        DECODED[TEST].fetch_add(1, Ordering::Relaxed);
         Ok(Self { metadata: config.metadata, data: config.data.unwrap_or_default() })
     }
 }
 
-stands_for_config_maps!(Noted);
+stands_for_config_maps!(Noted<0>);
+stands_for_config_maps!(Noted<1>);
+stands_for_config_maps!(Noted<2>);
+
+fn decoded<const TEST: usize>() -> usize {
+    DECODED[TEST].load(Ordering::Relaxed)
+}
 
 #[tokio::test(start_paused = true)]
 async fn an_object_is_decoded_when_it_comes_and_when_somebody_looks_and_not_at_a_relist() {
@@ -180,15 +187,15 @@ async fn an_object_is_decoded_when_it_comes_and_when_somebody_looks_and_not_at_a
     for number in 0..20 {
         write(&server, &format!("c{number}"), "web", number);
     }
-    let source = KubeSource::<Noted>::all(server.in_process_client(), &());
+    let source = KubeSource::<Noted<0>>::all(server.in_process_client(), &());
     let informer = SharedInformer::builder(source).residency(Residency::Packed).build();
     let by_app = informer
-        .add_index("app", |config: &Noted| config.metadata.labels.as_ref()?.get("app").cloned())
+        .add_index("app", |config: &Noted<0>| config.metadata.labels.as_ref()?.get("app").cloned())
         .unwrap();
     let looked = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&looked);
     informer
-        .add_event_handler(move |event: Event<Noted>| {
+        .add_event_handler(move |event: Event<Noted<0>>| {
             count.fetch_add(event.object().data.len().min(1), Ordering::Relaxed);
         })
         .unwrap();
@@ -198,7 +205,7 @@ async fn an_object_is_decoded_when_it_comes_and_when_somebody_looks_and_not_at_a
     while looked.load(Ordering::Relaxed) < 20 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    let before = DECODED.load(Ordering::Relaxed);
+    let before = decoded::<0>();
     assert!(before <= 40, "once when it came, once for whoever looked: {before}");
     assert_eq!(by_app.get("web").len(), 20);
     // The watch is lost for good; one object changes meanwhile.
@@ -207,6 +214,86 @@ async fn an_object_is_decoded_when_it_comes_and_when_somebody_looks_and_not_at_a
     write(&server, "c7", "db", 7);
     status.wait_for(|status| status.lists == 2).await.unwrap();
     assert_eq!((by_app.get("web").len(), by_app.get("db").len()), (19, 1));
-    let decoded = DECODED.load(Ordering::Relaxed) - before;
-    assert!(decoded <= 2, "only what has changed: {decoded}");
+    let again = decoded::<0>() - before;
+    assert!(again <= 2, "only what has changed: {again}");
+}
+
+/// Until everything that is under way has come to rest.
+async fn settle() {
+    tokio::time::sleep(Duration::from_secs(10)).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_an_update_replaced_is_decoded_only_if_somebody_looks() {
+    let server = server().await;
+    write(&server, "c", "web", 0);
+    let source = KubeSource::<Noted<1>>::all(server.in_process_client(), &());
+    let informer = SharedInformer::builder(source).residency(Residency::Packed).build();
+    let versions = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&versions);
+    informer
+        .add_event_handler(EventHandler::<Noted<1>>::new().on_update(move |old, new| {
+            // What is known without looking, and what has just come.
+            assert!(old.resource_version() != new.resource_version() && old.labels().get("app").is_some());
+            count.fetch_add(new.data.len().min(1), Ordering::Relaxed);
+        }))
+        .unwrap();
+    let mut events = informer.subscribe().unwrap();
+    informer.start();
+    assert!(informer.synced().await);
+    drop(events.next().await.unwrap());
+    settle().await;
+    assert_eq!(decoded::<1>(), 1, "when it came");
+    write(&server, "c", "web", 1);
+    let Event::Updated { old, new, .. } = events.next().await.unwrap() else { panic!() };
+    settle().await;
+    assert_eq!((old.key(), new.data["value"].as_str()), ("default/c", "1"));
+    assert_eq!((decoded::<1>(), versions.load(Ordering::Relaxed)), (2, 1), "the new one, when it came");
+    assert!(!old.is_decoded());
+    drop((old, new));
+    write(&server, "c", "web", 2);
+    let Event::Updated { old, new, .. } = events.next().await.unwrap() else { panic!() };
+    settle().await;
+    assert_eq!((decoded::<1>(), old.is_decoded()), (3, false));
+    let other = old.clone();
+    assert_eq!((old.data["value"].as_str(), new.data["value"].as_str()), ("1", "2"));
+    assert_eq!(other.data["value"], "1");
+    assert_eq!(decoded::<1>(), 4, "somebody has looked, and others share it");
+    assert_eq!(versions.load(Ordering::Relaxed), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_that_is_asked_for_again_decodes_only_what_has_changed() {
+    const OBJECTS: usize = 40;
+    for (residency, page_size) in
+        [Residency::Decoded, Residency::Packed].into_iter().flat_map(|one| [(one, None), (one, Some(7))])
+    {
+        let server = server().await;
+        (0..OBJECTS).for_each(|number| write(&server, &format!("c{number}"), "web", number));
+        let mut config = Config::default();
+        config.initial_events = false;
+        config.page_size = page_size;
+        let source = KubeSource::<Noted<2>>::all(server.in_process_client(), &());
+        let informer = SharedInformer::builder(source).config(config).residency(residency).build();
+        let begun = decoded::<2>();
+        informer.start();
+        let mut status = informer.watch_status();
+        status.wait_for(|status| status.synced).await.unwrap();
+        assert_eq!(decoded::<2>() - begun, OBJECTS);
+        let before: Vec<_> = informer.store().list();
+        server.inject(Fault::expired().on(Verb::Watch).times(1));
+        server.stop_watches();
+        write(&server, "c7", "db", 77);
+        write(&server, "new", "db", 78);
+        status.wait_for(|status| status.lists == 2).await.unwrap();
+        assert_eq!(decoded::<2>() - begun, OBJECTS + 2, "{residency:?}, pages of {page_size:?}");
+        let stays = |old: &&Object<Noted<2>>| {
+            informer.store().get(old.namespace(), old.name()).is_some_and(|new| new.is_same(old))
+        };
+        assert_eq!(before.iter().filter(stays).count(), OBJECTS - 1, "the others are what they were");
+        assert_eq!(informer.store().list().len(), OBJECTS + 1);
+        let lists = server.requests().iter().filter(|request| request.verb == Some(Verb::List)).count();
+        assert!((lists == 2) != page_size.is_some(), "{lists} lists");
+        assert!(server.requests().iter().all(|request| !request.query.contains("sendInitialEvents")));
+    }
 }

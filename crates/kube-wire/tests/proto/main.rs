@@ -1,4 +1,4 @@
-//! What Go encodes, decoded: every built-in kind, with everything, nothing and anything set.
+//! What Go encodes, decoded: every built-in kind of every version, with everything, nothing and anything set.
 //!
 //! `samples.gz` was made with Go by `cargo xtask schema` and is read always. Where the Kubernetes API module is in Go's
 //! module cache, its golden files are read too.
@@ -12,6 +12,7 @@ mod odd;
 mod random;
 #[path = "../support/samples.rs"]
 mod samples;
+mod whole;
 
 use std::collections::BTreeSet;
 
