@@ -257,6 +257,14 @@ fn entry(
     found: &Struct,
     all: &BTreeSet<u32>,
 ) -> Result<String, Failed> {
+    // What has no place would be kept from an old object when a new one is made of it.
+    let placed = |field: &String| places.values().filter(|place| place.field == *field).count();
+    if let Some((field, _)) = found.fields.values().find(|(field, _)| placed(field) != 1) {
+        let count = placed(field);
+        return Err(Failed::new(format!(
+            "{name}.{field} has {count} places in the message, in place of one"
+        )));
+    }
     // Those that are always there come first, those whose types have no places last.
     let mut lines: BTreeMap<(bool, String), Vec<String>> = BTreeMap::from([((false, String::new()), vec![])]);
     for (number, Place { field, since, through_serde }) in places {

@@ -92,7 +92,8 @@ impl Encoding {
     }
 
     /// The same, into the memory of a `spare` object that nobody needs any more: what is as it was there, as most lists
-    /// and texts of objects of one kind are, need not be allocated anew. `K` may be a box around the type.
+    /// and texts of objects of one kind are, need not be allocated anew. `K` may be a box around the type. Where that cannot be, as for JSON and for types
+    /// that are not filled in place, the spare one goes.
     pub fn decode_event_into<K: DeserializeOwned + 'static>(
         self,
         frame: &[u8],

@@ -71,7 +71,8 @@ pub use object::{DecodeError, DecodeOptions, decode_object};
 pub use piece::{Piece, TooLarge};
 pub use proto::{
     EncodeError, ProtoEnvelope, ProtoFrames, ProtoListItems, ProtoListWriter, ProtoMessage, ProtoMetadata,
-    check_object_proto, decode_event_proto, decode_object_proto, encode_event_proto, encode_known_proto,
-    encode_object_proto, open_event_proto, peek_key_proto, split_event_proto, strip_managed_fields_proto,
+    can_be_remade, check_object_proto, decode_event_proto, decode_object_proto, encode_event_proto,
+    encode_known_proto, encode_object_proto, open_event_proto, peek_key_proto, split_event_proto,
+    strip_managed_fields_proto,
 };
 pub use watch::WatchFrames;

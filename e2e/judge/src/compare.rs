@@ -297,6 +297,10 @@ mod tests {
         assert!(!differ((12, 6), (12, 6)) && !differ((12, 5), (12, 7)) && !differ((3, 0), (9, 0)));
         assert!(!differ((12, 12), (4, 4)), "one has waited longer");
         assert!(differ((12, 6), (12, 3)) && differ((12, 3), (12, 6)));
+        assert!(
+            !differ((12, 6), (12, 4)) && differ((18, 9), (18, 6)),
+            "it takes a while to tell two from three"
+        );
         assert!(differ((12, 12), (12, 9)) && differ((1, 0), (1, 1)) && differ((1, 1), (1, 0)));
     }
 }

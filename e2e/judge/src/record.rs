@@ -165,7 +165,9 @@ impl fmt::Display for Record {
         for (informer, asked) in &self.asked {
             writeln!(f, "  {informer} asked: {asked:?}")?;
         }
-        self.rounds.iter().try_for_each(|rounds| writeln!(f, "  told again: {:?}", rounds.meanwhile))?;
+        self.rounds.iter().try_for_each(|rounds| {
+            writeln!(f, "  told again while one was {} times: {:?}", rounds.clock, rounds.meanwhile)
+        })?;
         self.behind.iter().try_for_each(|behind| writeln!(f, "  the store was behind: {behind}"))
     }
 }

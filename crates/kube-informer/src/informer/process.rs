@@ -185,7 +185,7 @@ struct Processor<K> {
     shared: Weak<Shared<K>>,
     source: u64,
     consumer: Consumer<K>,
-    /// Where those who decode find what they may let go of.
+    /// Where those who decode find what they may make new ones of.
     spent: Arc<Spent<K>>,
 }
 

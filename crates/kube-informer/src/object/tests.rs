@@ -161,6 +161,53 @@ fn what_was_decoded_when_it_arrived_counts_as_looked_at_when_somebody_does() {
     assert_eq!(decoded.load(Ordering::Relaxed), 101, "those that were looked at once have not driven it out");
 }
 
+/// The names of the values that values were made of, one for each that was decoded.
+type Spares = Arc<parking_lot::Mutex<Vec<Option<String>>>>;
+
+/// A codec that notes which values it was given to make others of.
+fn remaking(warm_bytes: usize) -> (Arc<Codec<ConfigMap>>, Spares) {
+    let spares = Spares::default();
+    let noted = Arc::clone(&spares);
+    let decode = move |bytes: &[u8], spare: Option<Box<ConfigMap>>| {
+        noted.lock().push(spare.and_then(|spare| spare.metadata.name));
+        kube_wire::decode_object(bytes, kube_wire::DecodeOptions::default())
+    };
+    (Arc::new(Codec::new(decode, Some(Warm::new(warm_bytes)))), spares)
+}
+
+fn look(name: &str, size: usize, codec: &Arc<Codec<ConfigMap>>) -> Object<ConfigMap> {
+    let object = packed(name, size, codec).stored().object();
+    assert!(object.data.is_some());
+    object
+}
+
+#[test]
+fn a_value_is_made_of_one_that_was_at_hand_if_nobody_has_that() {
+    // Of those that were looked at once, one is at hand.
+    let (codec, spares) = remaking(60_000);
+    drop(look("a", 1_000, &codec));
+    drop(look("b", 1_000, &codec));
+    let held = look("c", 1_000, &codec);
+    drop(look("d", 1_000, &codec));
+    drop(look("e", 1_000, &codec));
+    drop(look("f", 1_000, &codec));
+    drop(held);
+    let [a, b, d] = ["a", "b", "d"].map(|name| Some(name.to_owned()));
+    assert_eq!(*spares.lock(), [None, None, a, b, None, d]);
+}
+
+#[test]
+fn a_value_that_is_large_is_not_kept_for_another_to_be_made_of() {
+    // One of these is at hand, too.
+    let (codec, spares) = remaking(4 << 20);
+    drop(look("a", 70_000, &codec));
+    drop(look("b", 70_000, &codec));
+    drop(look("c", 60_000, &codec));
+    drop(look("d", 60_000, &codec));
+    drop(look("e", 60_000, &codec));
+    assert_eq!(*spares.lock(), [None, None, None, None, Some("c".to_owned())]);
+}
+
 #[test]
 fn what_several_look_into_at_once_has_the_next_ones_decoded_before_they_are_told() {
     let known = Arc::new(OnceLock::<Weak<Codec<ConfigMap>>>::new());

@@ -16,7 +16,7 @@ const TRIAL_BYTES: usize = 1 << 20;
 /// And no more than this part of it, as one of four.
 const TRIAL_SHARE: usize = 4;
 
-/// A value that was made of more bytes than this is not kept for others to be made of.
+/// A value that was made of more bytes than this is not kept for another to be made of.
 const SPARE_BYTES: usize = 64 << 10;
 
 /// Values that were looked at lately, within a budget.
@@ -27,6 +27,10 @@ pub(crate) struct Warm<K> {
     /// For values on trial, and for those that stay.
     budgets: [usize; 2],
     kept: Mutex<Kept<K>>,
+    /// Values can be made of others.
+    remakes: bool,
+    /// One that has gone, for the next to be made of; it is beside the budget.
+    spare: Mutex<Option<Box<K>>>,
 }
 
 struct Kept<K> {
@@ -34,8 +38,6 @@ struct Kept<K> {
     trial: Line<K>,
     /// The oldest goes first, unless it was wanted since it came or was last spared.
     lasting: Line<K>,
-    /// One that has gone, for another to be made of.
-    spare: Option<Box<K>>,
 }
 
 /// Values in the order in which they came.
@@ -44,16 +46,19 @@ struct Line<K> {
     bytes: usize,
 }
 
-impl<K> Warm<K> {
+impl<K: 'static> Warm<K> {
     pub(crate) fn new(budget: usize) -> Self {
         let trial = TRIAL_BYTES.min(budget / TRIAL_SHARE);
-        let kept = Kept { trial: Line::default(), lasting: Line::default(), spare: None };
-        Self { budgets: [trial, budget - trial], kept: Mutex::new(kept) }
+        let kept = Kept { trial: Line::default(), lasting: Line::default() };
+        let remakes = kube_wire::can_be_remade::<K>();
+        Self { budgets: [trial, budget - trial], kept: Mutex::new(kept), remakes, spare: Mutex::default() }
     }
+}
 
+impl<K> Warm<K> {
     /// A value that nobody needs any more, if there is one.
     pub(super) fn take_spare(&self) -> Option<Box<K>> {
-        self.kept.lock().spare.take()
+        self.spare.lock().take()
     }
 
     /// Keeps a value that was made of so many bytes; `again` if it was made before.
@@ -62,7 +67,7 @@ impl<K> Warm<K> {
         let bytes = packed_bytes.saturating_mul(EXPANSION);
         let mut gone = Vec::new();
         let mut kept = self.kept.lock();
-        let Kept { trial, lasting, .. } = &mut *kept;
+        let Kept { trial, lasting } = &mut *kept;
         if again {
             lasting.push(view, bytes);
         } else {
@@ -73,27 +78,27 @@ impl<K> Warm<K> {
         {
             if oldest.take_wanted() { lasting.push(oldest, size) } else { gone.push((oldest, size)) }
         }
-        // Each value is spared at most once in a round, so this comes to an end.
-        let mut spare = lasting.values.len();
+        // Each value stays at most once in a round, so this comes to an end.
+        let mut may_stay = lasting.values.len();
         while lasting.bytes > for_lasting
             && let Some((oldest, size)) = lasting.pop()
         {
-            if spare > 0 && oldest.take_wanted() {
+            if may_stay > 0 && oldest.take_wanted() {
                 lasting.push(oldest, size);
             } else {
                 gone.push((oldest, size));
             }
-            spare = spare.saturating_sub(1);
+            may_stay = may_stay.saturating_sub(1);
         }
         drop(kept);
         // Dropping large values takes time that others need not wait for.
-        let mut gone = gone.into_iter();
-        let spare = gone.find_map(|(view, bytes)| {
-            let value = Arc::into_inner(view)?.into_value();
-            (bytes <= SPARE_BYTES.saturating_mul(EXPANSION)).then_some(value)
-        });
-        if spare.is_some() {
-            self.kept.lock().spare = spare;
+        let small = |(view, bytes): (Arc<View<K>>, usize)| (bytes / EXPANSION <= SPARE_BYTES).then_some(view);
+        let mut unused = gone.into_iter().filter_map(small).filter_map(Arc::into_inner);
+        if self.remakes
+            && let Some(view) = unused.next()
+        {
+            let before = self.spare.lock().replace(view.into_value());
+            drop(before);
         }
     }
 }

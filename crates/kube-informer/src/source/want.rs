@@ -44,7 +44,7 @@ pub struct Want<K> {
     make: Option<Make<K>>,
     /// One for JSON and one for protobuf: a server may answer in either.
     codecs: [OnceLock<Arc<Codec<K>>>; 2],
-    /// What the reader has replaced, for those who decode to let go of.
+    /// What the reader has replaced, for those who decode to make new ones of.
     spent: Arc<Spent<K>>,
 }
 

@@ -127,12 +127,19 @@ fn shape(number: usize) -> serde_json::Value {
 
 #[tokio::test(start_paused = true)]
 async fn what_is_made_of_replaced_objects_is_what_the_server_has() {
+    for residency in [Residency::Decoded, Residency::Adaptive { warm_bytes: 64 << 10 }] {
+        objects_of_many_shapes_are_what_the_server_has(residency).await;
+    }
+}
+
+async fn objects_of_many_shapes_are_what_the_server_has(residency: Residency) {
     let server = server().await;
-    let informer = informer(&server, Residency::Decoded);
+    let informer = informer(&server, residency);
     let kept = Arc::new(parking_lot::Mutex::new(Vec::new()));
     let keeps = Arc::clone(&kept);
     let handler = move |event: Event<ConfigMap>| {
         let object = event.object();
+        assert_eq!(object.metadata.resource_version.as_deref(), Some(object.resource_version()));
         if object.resource_version().ends_with('7') {
             keeps.lock().push((object.clone(), ConfigMap::clone(object)));
         }

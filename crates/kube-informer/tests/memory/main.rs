@@ -2,7 +2,7 @@
 //!
 //! Every byte that this process allocates is counted, so there is one test, and it has the process for itself. The server
 //! is in it and keeps no pods. All runs on one thread, but for the handler; capacity that is not used counts, and so does
-//! what is copied when it grows: the figures are the same in every run and with every allocator.
+//! what is copied when it grows: the figures are nearly the same in every run, and with every allocator.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -43,6 +43,7 @@ pub use meta::{ProtoMetadata, peek_key_proto, strip_managed_fields_proto};
 pub use object::decode_object_proto;
 pub(crate) use object::decode_typed;
 pub use table::ProtoMessage;
+pub use typed::can_be_remade;
 pub use write::{ProtoListWriter, encode_event_proto};
 
 /// How deep messages may nest. A deep CustomResourceDefinition has three messages for each level of its schema;

@@ -41,6 +41,13 @@ trait Fill: Default {
     }
 }
 
+/// Whether an object of this type can be made of another, in its memory; see
+/// [`Encoding::decode_object_into`](crate::Encoding::decode_object_into). It can if it arrives in protobuf, and its type is
+/// one of those that are filled in place.
+pub fn can_be_remade<K: 'static>() -> bool {
+    places::has::<K>()
+}
+
 /// Decodes an object if its type is one of those that this is for, and all about it is as usual: into the memory of one
 /// that nobody needs any more, if there is one.
 #[inline]

@@ -108,6 +108,11 @@ macro_rules! kinds {
             $(object.fill::<K, k8s_openapi::$($kind)::+>(place))||+
         }
 
+        /// Whether a type is one of these kinds.
+        pub(super) fn has<K: 'static>() -> bool {
+            $(TypeId::of::<K>() == TypeId::of::<k8s_openapi::$($kind)::+>())||+
+        }
+
         /// How each kind is compared with what serde makes of it.
         #[cfg(test)]
         pub(super) const COMPARED: &[super::tests::Compared] = &[
