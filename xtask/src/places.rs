@@ -178,6 +178,10 @@ fn structs() -> Result<BTreeMap<String, Struct>, Failed> {
                 let (Some(rust), Some(json)) = (rust.strip_suffix(','), json.strip_prefix('"')) else {
                     continue;
                 };
+                // What an object is, is read with its fields and is none of them.
+                if !rest.contains(&format!("    pub {rust}: ")) {
+                    continue;
+                }
                 let json = json.trim_end_matches('"').to_owned();
                 let known = found.fields.entry(json).or_insert((rust.to_owned(), BTreeSet::new()));
                 if known.0 != rust {
