@@ -91,9 +91,10 @@ impl Encoding {
         self.decode_event_into(frame, options, None)
     }
 
-    /// The same, into the memory of a `spare` object that nobody needs any more: what is as it was there, as most lists
-    /// and texts of objects of one kind are, need not be allocated anew. `K` may be a box around the type. Where that cannot be, as for JSON and for types
-    /// that are not filled in place, the spare one goes.
+    /// The same, into the memory of a `spare` object that nobody needs any more: texts and lists that are about as long as
+    /// there need not be allocated anew, and nothing of what they said is left. `K` may be a box around the type. Where it
+    /// cannot be done, as with JSON and with types for which [`can_be_remade`](crate::can_be_remade) says no, the spare
+    /// object goes.
     pub fn decode_event_into<K: DeserializeOwned + 'static>(
         self,
         frame: &[u8],

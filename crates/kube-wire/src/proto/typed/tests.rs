@@ -69,15 +69,19 @@ fn message(kind: &Compared) -> ProtoMessage {
     ProtoMessage::of(group, version, kind.kind).unwrap()
 }
 
+/// The samples of a kind.
+fn of<'a>(kind: &Compared, samples: &'a [samples::Sample]) -> Vec<&'a samples::Sample> {
+    let is_it =
+        |sample: &&samples::Sample| (&*sample.api_version, &*sample.kind) == (kind.api_version, kind.kind);
+    samples.iter().filter(is_it).collect()
+}
+
 #[test]
 fn every_kind_is_filled_in_place_with_what_serde_makes_of_it() {
     let samples = samples::checked_in();
     for kind in COMPARED {
         let mut seen = 0;
-        for sample in &samples {
-            if (sample.api_version.as_str(), sample.kind.as_str()) != (kind.api_version, kind.kind) {
-                continue;
-            }
+        for sample in of(kind, &samples) {
             for keep in [false, true] {
                 let options = DecodeOptions::default().keep_managed_fields(keep);
                 match (kind.compare)(&sample.protobuf, b"", message(kind), options) {
@@ -96,10 +100,7 @@ fn every_kind_is_filled_in_place_with_what_serde_makes_of_it() {
 fn an_object_that_is_made_of_another_has_nothing_of_it() {
     let samples = samples::checked_in();
     for kind in COMPARED {
-        let is_it = |sample: &&samples::Sample| {
-            (&*sample.api_version, &*sample.kind) == (kind.api_version, kind.kind)
-        };
-        let objects: Vec<&samples::Sample> = samples.iter().filter(is_it).collect();
+        let objects = of(kind, &samples);
         let mut same = 0;
         for (first, then) in objects.iter().flat_map(|first| objects.iter().map(move |then| (first, then))) {
             match (kind.compare)(&then.protobuf, &first.protobuf, message(kind), DecodeOptions::default()) {
@@ -154,10 +155,7 @@ fn bytes_that_are_cut_or_changed_are_never_taken_for_something_else() {
     let samples = samples::checked_in();
     let (mut same, mut refused) = (0, 0);
     for kind in COMPARED {
-        let is_it = |sample: &&samples::Sample| {
-            (&*sample.api_version, &*sample.kind) == (kind.api_version, kind.kind)
-        };
-        for sample in samples.iter().filter(is_it).take(2) {
+        for sample in of(kind, &samples).into_iter().take(2) {
             let step = sample.protobuf.len() / 40 + 1;
             for at in (0..sample.protobuf.len()).step_by(step) {
                 let mut changed = sample.protobuf.clone();
