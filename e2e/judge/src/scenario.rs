@@ -86,7 +86,7 @@ pub enum Freedom {
     RelistOrder,
     /// Whether objects that have not changed are told again.
     UnchangedAgain,
-    /// How much a handler still hears after it was removed.
+    /// How much client-go still tells a handler that was removed, or whose informer was stopped.
     AfterRemoval,
     /// What an informer asks of the server.
     Asked,
@@ -438,6 +438,20 @@ impl Scenario {
     /// Whether requests are refused, at a moment that no informer knows.
     pub fn refuses(&self) -> bool {
         self.steps.iter().any(Step::refuses)
+    }
+
+    /// The step in which a handler is removed, or its informer is stopped.
+    pub fn removed_in(&self, handler: &str) -> Option<usize> {
+        let of = self.steps.iter().find_map(|step| match step {
+            Step::Handler(added) if added.name == handler => Some(added.of.as_str()),
+            _ => None,
+        });
+        self.steps.iter().position(|step| match step {
+            Step::Remove(name) => name == handler,
+            // Where there is one informer only, handlers need not name it.
+            Step::Stop(name) | Step::Cancel(name) => of.is_some_and(|of| of.is_empty() || of == name),
+            _ => false,
+        })
     }
 
     /// Reads one.
