@@ -214,9 +214,9 @@ impl<K: Resource + Send + Sync + 'static> Processor<K> {
         let Some(applied) = stage.take(self.source, step, &shared.store, &self.spent) else { return };
         let (events, objects) = (applied.told, shared.store.snapshot().len());
         let took = Took { kind, version, events, objects, quarantine: applied.quarantine };
-        shared.status.send_modify(|status| status.took(self.source, took, Instant::now().into_std()));
         // The status is told of steps in their order.
-        drop(stage);
+        shared.status.send_modify(|status| status.took(self.source, took, Instant::now().into_std()));
+        stage.complete_if_listed();
     }
 }
 
@@ -257,12 +257,12 @@ impl<K: Resource + Send + Sync + 'static> Stage<K> {
             }
         });
         self.scopes = reached.collect();
-        self.complete_if_listed();
     }
 
-    /// Everything has been listed, if that is so.
-    fn complete_if_listed(&mut self) {
-        if !self.scopes.is_empty() && self.scopes.iter().all(|scope| scope.listed) {
+    /// Says that everything has been listed, if that is so for the first time. For handlers to have synced, the informer
+    /// must have: its status comes first.
+    pub(super) fn complete_if_listed(&mut self) {
+        if !self.complete && !self.scopes.is_empty() && self.scopes.iter().all(|scope| scope.listed) {
             self.complete = true;
             self.fanout.initial_complete();
         }
@@ -287,7 +287,6 @@ impl<K: Resource + Send + Sync + 'static> Stage<K> {
         self.fanout.tell_all(events);
         if everything {
             (self.scopes[at].listed, self.scopes[at].anew) = (true, false);
-            self.complete_if_listed();
         }
         Some(applied)
     }
@@ -431,6 +430,34 @@ mod tests {
         held.registration.drain();
         held.registration.ended().await;
         assert_eq!(*held.log.lock(), ["1", "again 1"]);
+    }
+
+    /// Those who wait are woken in the order in which they are told.
+    #[tokio::test]
+    async fn an_informer_has_synced_before_its_handlers_have() {
+        let held = Held::new();
+        let (informer, log) = (held.informer.clone(), Arc::clone(&held.log));
+        let heard = Arc::clone(&held.log);
+        let registration = informer.add_event_handler(|_: Event<ConfigMap>| {}).unwrap();
+        let handler = tokio::spawn(async move {
+            assert!(registration.synced().await);
+            heard.lock().push("handler".to_owned());
+        });
+        let whole = tokio::spawn(async move {
+            assert!(informer.synced().await);
+            log.lock().push("informer".to_owned());
+        });
+        tokio::task::yield_now().await;
+        let empty = Delta::Replaced {
+            objects: Vec::new(),
+            resource_version: "1".to_owned(),
+            undecodable: Vec::new(),
+        };
+        held.producer.push(empty).await.unwrap();
+        let (_informer, _registration, log) = held.process().await;
+        handler.await.unwrap();
+        whole.await.unwrap();
+        assert_eq!(*log.lock(), ["informer", "handler"]);
     }
 
     #[tokio::test]

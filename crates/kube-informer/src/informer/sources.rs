@@ -103,7 +103,6 @@ impl<K: Resource + Send + Sync + 'static> Sources<K> {
         stage.write(&shared.store, gone);
         // A marker that says who is due may have waited in the queue of a source that has gone.
         stage.fanout.tell_again(Instant::now().into_std(), &shared.store.snapshot());
-        drop(stage);
         let objects = shared.store.snapshot().len();
         shared.status.send_modify(|status| {
             status.cover(&scopes, objects);
@@ -111,6 +110,8 @@ impl<K: Resource + Send + Sync + 'static> Sources<K> {
                 status.phase = Phase::Running;
             }
         });
+        stage.complete_if_listed();
+        drop(stage);
         if self.started {
             for one in self.followed.iter().filter(|one| one.id >= first_new) {
                 process::run(shared, &self.settings, one);
