@@ -8,7 +8,7 @@ use serde::{Deserialize, de};
 use serde_json::value::RawValue;
 
 use crate::meta::{ObjectKey, peek_key};
-use crate::object::{DecodeError, DecodeOptions, Place, Skipping, decode_object};
+use crate::object::{DecodeError, DecodeOptions, Place, Skipping, decode_object, text};
 
 /// What a watch says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,15 +104,16 @@ pub fn decode_event<K: DeserializeOwned>(
     frame: &[u8],
     options: DecodeOptions,
 ) -> Result<Event<K>, EventError> {
-    let mut json = serde_json::Deserializer::from_slice(frame);
+    let text = text(frame).map_err(|why| EventError::NotAnEvent { why })?;
+    let mut json = serde_json::Deserializer::from_str(text);
     let decoded = json
         .deserialize_map(EventVisitor { options, kind: PhantomData })
         .and_then(|event| json.end().map(|()| event));
-    decoded.unwrap_or_else(|error| Err(explain(frame, &error)))
+    decoded.unwrap_or_else(|error| Err(explain(text, &error)))
 }
 
 /// Finds out whether the frame or only its object is at fault.
-fn explain(frame: &[u8], error: &serde_json::Error) -> EventError {
+fn explain(frame: &str, error: &serde_json::Error) -> EventError {
     #[derive(Deserialize)]
     struct Envelope<'a> {
         #[serde(rename = "type")]
@@ -120,7 +121,7 @@ fn explain(frame: &[u8], error: &serde_json::Error) -> EventError {
         #[serde(borrow)]
         object: &'a RawValue,
     }
-    match serde_json::from_slice::<Envelope<'_>>(frame) {
+    match serde_json::from_str::<Envelope<'_>>(frame) {
         Ok(Envelope { event, object }) if is_about_object(&event) => EventError::Object {
             event,
             error: DecodeError {

@@ -52,15 +52,19 @@ impl std::error::Error for DecodeError {}
 
 /// Decodes one object.
 pub fn decode_object<K: DeserializeOwned>(object: &[u8], options: DecodeOptions) -> Result<K, DecodeError> {
-    let mut json = serde_json::Deserializer::from_slice(object);
+    let failed = |why: String| DecodeError { key: peek_key(object).map(Box::new), why };
+    let mut json = serde_json::Deserializer::from_str(text(object).map_err(failed)?);
     let decoded = if options.keep_managed_fields {
         K::deserialize(&mut json)
     } else {
         K::deserialize(Skipping { inner: &mut json, place: Place::Object })
     };
-    decoded
-        .and_then(|value| json.end().map(|()| value))
-        .map_err(|error| DecodeError { key: peek_key(object).map(Box::new), why: error.to_string() })
+    decoded.and_then(|value| json.end().map(|()| value)).map_err(|error| failed(error.to_string()))
+}
+
+/// The text that bytes are, or why they are none. To look at all of it at once costs less than to look at each string in it.
+pub(crate) fn text(bytes: &[u8]) -> Result<&str, String> {
+    std::str::from_utf8(bytes).map_err(|error| format!("it is not UTF-8 after byte {}", error.valid_up_to()))
 }
 
 /// Where in an object the decoder is.
