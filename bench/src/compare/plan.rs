@@ -171,13 +171,14 @@ const fn decoding(
     Decoding { row, form, target, kept: false, contenders }
 }
 
-pub(super) const DECODES: [Decoding; 8] = [
+pub(super) const DECODES: [Decoding; 9] = [
     decoding("decode protobuf", "pb", "pod", &[OURS[2], ONE_GO, ON_SYSTEM[2]]),
     Decoding {
         kept: true,
         ..decoding("decode protobuf, kept", "pb", "pod", &[OURS[2], ONE_GO, ON_SYSTEM[2]])
     },
     decoding("decode protobuf, remade", "pb", "remake", &[OURS[2], ON_SYSTEM[2]]),
+    Decoding { kept: true, ..decoding("decode protobuf, remade, kept", "pb", "remake", &[OURS[2]]) },
     decoding("decode protobuf, copied", "pb", "copy", &[OURS[2], ON_SYSTEM[2]]),
     decoding("decode protobuf, five fields", "pb", "few", &[OURS[2]]),
     decoding("decode protobuf, projection", "pb", "projection", &[OURS[2]]),

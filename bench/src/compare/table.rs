@@ -77,6 +77,12 @@ impl Maker<'_> {
                 "protobuf, full type, made of an old one, the system's allocator",
                 None,
             ),
+            (
+                "decode protobuf, remade, kept",
+                DECODED,
+                "protobuf, full type, made of the oldest of 10,000",
+                None,
+            ),
             ("decode protobuf, copied", DECODED, "no decoding: a copy of the full type", None),
             (
                 "decode protobuf, copied",

@@ -117,7 +117,7 @@ fn decoder(settings: &Settings) -> Decode {
         Target::Few => ours::<Few>(encoding, settings.keep),
         Target::Projection => ours::<Projection<Pod, Fields>>(encoding, settings.keep),
         Target::Copy => copies::<Pod>(encoding, settings.keep),
-        Target::Remake => remakes::<Pod>(encoding),
+        Target::Remake => remakes::<Pod>(encoding, settings.keep),
     }
 }
 
@@ -129,11 +129,15 @@ fn ours<K: DeserializeOwned + 'static>(encoding: Encoding, keep: usize) -> Decod
     })
 }
 
-fn remakes<K: DeserializeOwned + 'static>(encoding: Encoding) -> Decode {
-    let mut spare: Option<Box<K>> = None;
+/// Decodes into the memory of the oldest of those that are kept.
+fn remakes<K: DeserializeOwned + 'static>(encoding: Encoding, keep: usize) -> Decode {
+    let mut kept: Vec<Option<Box<K>>> = std::iter::repeat_with(|| None).take(keep.max(1)).collect();
+    let mut next = 0;
     Box::new(move |bytes| {
-        let object = encoding.decode_object_into(bytes, DecodeOptions::default(), spare.take())?;
-        spare = Some(std::hint::black_box(object));
+        let spare = kept[next].take();
+        let object = encoding.decode_object_into(bytes, DecodeOptions::default(), spare)?;
+        kept[next] = Some(std::hint::black_box(object));
+        next = (next + 1) % kept.len();
         Ok(())
     })
 }

@@ -6,18 +6,28 @@ use parking_lot::Mutex;
 
 use super::Object;
 
-/// Objects of about so many bytes, as they arrive, wait to be let go of at most; of more than that, whoever has them last
-/// lets go.
-const MOST_BYTES: usize = 1 << 20;
+/// Objects of about so many bytes, as they arrive, wait at most; of more than that, whoever has them last lets go.
+const MOST_BYTES: usize = 4 << 20;
 
-/// And no more than so many.
-const MOST: usize = 256;
+/// And no more than so many: as many as there are between those who decode and those who are told last.
+const MOST: usize = 1_024;
+
+/// And no more than one for so many that are there.
+const SHARE: usize = 8;
+
+/// Of so many that is not looked at.
+const FEW: usize = 16;
+
+/// So many are looked at for one that can be made of.
+const LOOKS: usize = 2;
 
 /// Objects that have been replaced, and that new ones are made of.
 ///
 /// The memory of an object that was decoded is in a hundred pieces. Where those who let go are others than those who
 /// decode, allocators carry the pieces from the one to the other, and they are far away by then. So who decodes gets an
 /// old object for each new one, and most of the new one is written over the old one, without asking the allocator.
+///
+/// Those who are told of a change have the old object until then, so it waits here for its turn.
 ///
 /// Only while objects arrive: at other times nothing is kept here.
 pub(crate) struct Spent<K>(Mutex<Waiting<K>>);
@@ -28,6 +38,8 @@ struct Waiting<K> {
     wanted: bool,
     /// How large those are that have arrived lately.
     bytes: usize,
+    /// How many there are that have not been replaced.
+    there: usize,
 }
 
 impl<K> Spent<K> {
@@ -40,48 +52,57 @@ impl<K> Spent<K> {
         drop(gone);
     }
 
-    /// Keeps objects that have been replaced, if others arrive that are made in their place.
-    pub(crate) fn put<'a>(&self, objects: impl Iterator<Item = &'a Object<K>>)
+    /// Keeps objects that have been replaced, if others arrive that are made in their place. So many are there now.
+    pub(crate) fn put<'a>(&self, objects: impl Iterator<Item = &'a Object<K>>, there: usize)
     where
         K: 'a,
     {
         let mut waiting = self.0.lock();
+        waiting.there = there;
         if waiting.wanted {
             let room = waiting.most().saturating_sub(waiting.objects.len());
             waiting.objects.extend(objects.take(room).cloned());
         }
     }
 
-    /// Lets go of those that have waited longest: somebody is about to decode one of so many bytes. Returns one that it can
-    /// be made of.
+    /// Somebody is about to decode an object of so many bytes: what it can be made of is the one that has waited longest, if
+    /// nobody else has it.
     pub(crate) fn let_go(&self, bytes: usize) -> Option<Box<K>> {
         let mut waiting = self.0.lock();
         // A large one is remembered for a while.
         waiting.bytes = bytes.max(waiting.bytes - waiting.bytes / 8);
-        let (most, there) = (waiting.most(), waiting.objects.len());
-        let over = match there * 4 / most.max(1) {
-            // Those who are told of them may not have heard yet.
-            0 | 1 => 0,
-            2 => 1,
-            // More than come, so that they do not pile up; and all that are too many for their size.
-            _ => there.saturating_sub(most).max(2).min(there),
-        };
-        let oldest = if over > 0 { waiting.objects.pop_front() } else { None };
-        let others: Vec<Object<K>> = waiting.objects.drain(..over.saturating_sub(1)).collect();
+        let most = waiting.most();
+        let too_many = waiting.objects.len().saturating_sub(most);
+        let mut over: Vec<Object<K>> = waiting.objects.drain(..too_many).collect();
+        let mut spare = None;
+        for _ in 0..LOOKS {
+            let Some(oldest) = waiting.objects.front() else { break };
+            if oldest.stored().count() == 1 {
+                spare = waiting.objects.pop_front();
+                break;
+            }
+            if waiting.objects.len() < most {
+                // Others may not have heard of it yet.
+                break;
+            }
+            // Or somebody keeps it.
+            over.extend(waiting.objects.pop_front());
+        }
         drop(waiting);
-        oldest.into_iter().chain(others).find_map(Object::into_value)
+        drop(over);
+        spare.and_then(Object::into_value)
     }
 }
 
 impl<K> Waiting<K> {
     /// How many may wait.
     fn most(&self) -> usize {
-        (MOST_BYTES / self.bytes.max(1)).min(MOST)
+        (MOST_BYTES / self.bytes.max(1)).min(MOST).min((self.there / SHARE).max(FEW))
     }
 }
 
 impl<K> Default for Spent<K> {
     fn default() -> Self {
-        Self(Mutex::new(Waiting { objects: VecDeque::new(), wanted: false, bytes: 0 }))
+        Self(Mutex::new(Waiting { objects: VecDeque::new(), wanted: false, bytes: 0, there: 0 }))
     }
 }

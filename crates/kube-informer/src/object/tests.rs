@@ -249,62 +249,94 @@ fn one_who_looks_alone_decodes_when_it_looks() {
     assert!(!(0..100).any(|_| codec.ahead().take()));
 }
 
-#[test]
-fn what_was_replaced_is_let_go_of_by_those_who_decode_the_oldest_first() {
-    let (codec, _) = counting(0);
-    let objects: Vec<_> = (0..300).map(|number| unseen(&format!("c{number}"), &codec, false)).collect();
-    let held = || objects.iter().filter(|object| object.stored().count() > 1).count();
-    let spent = Spent::default();
-    spent.put(objects.iter());
-    assert_eq!(held(), 0, "nothing arrives");
-    spent.want(true);
-    drop(spent.let_go(100));
-    spent.put(objects.iter());
-    assert_eq!(held(), 256, "and no more");
-    drop(spent.let_go(100));
-    assert!(objects[..2].iter().all(|object| object.stored().count() == 1), "the oldest two");
-    assert_eq!(held(), 254);
-    (0..1_000).for_each(|_| drop(spent.let_go(100)));
-    assert_eq!(held(), 127, "others may not have heard of these");
-    spent.want(false);
-    assert_eq!(held(), 0);
-    drop(spent.let_go(100));
-    spent.put(objects.iter());
-    assert_eq!(held(), 0, "one who is late changes nothing");
+/// Objects that have been replaced, and how many of them are kept for others to be made of.
+struct Replaced(Vec<Object<ConfigMap>>);
+
+impl Replaced {
+    fn new(count: usize) -> Self {
+        Self((0..count).map(|number| Object::new(config(&format!("c{number}"), 1))).collect())
+    }
+
+    fn kept(&self) -> usize {
+        self.0.iter().filter(|object| object.stored().count() > 1).count()
+    }
+}
+
+/// The name of what an object of so many bytes can be made of.
+fn let_go(spent: &Spent<ConfigMap>, bytes: usize) -> Option<String> {
+    spent.let_go(bytes)?.metadata.name
 }
 
 #[test]
-fn a_new_object_is_made_of_one_that_was_replaced_and_that_nobody_has() {
-    let mut objects: Vec<_> = (0..140).map(|number| Object::new(config(&format!("c{number}"), 1))).collect();
-    let spent = Spent::default();
+fn what_was_replaced_is_kept_only_while_objects_arrive() {
+    let (objects, spent) = (Replaced::new(2_000), Spent::default());
+    spent.put(objects.0.iter(), 100_000);
+    assert_eq!(objects.kept(), 0, "nothing arrives");
     spent.want(true);
-    assert!(spent.let_go(100).is_none(), "there is none");
-    spent.put(objects.iter());
-    objects.remove(1);
-    assert!(spent.let_go(100).is_none(), "somebody has the first of them");
-    let spare = spent.let_go(100).and_then(|spare| spare.metadata.name);
-    assert_eq!(spare.as_deref(), Some("c1"));
+    spent.put(objects.0.iter(), 100_000);
+    assert_eq!(objects.kept(), 1_024, "and no more");
+    spent.want(false);
+    assert_eq!(objects.kept(), 0);
+    assert_eq!(let_go(&spent, 100), None);
+    spent.put(objects.0.iter(), 100_000);
+    assert_eq!(objects.kept(), 0, "one who is late changes nothing");
+}
+
+#[test]
+fn a_new_object_is_made_of_the_oldest_that_was_replaced_when_nobody_else_has_it() {
+    let (mut objects, spent) = (Replaced::new(3), Spent::default());
+    spent.want(true);
+    assert_eq!(let_go(&spent, 100), None, "there is none");
+    spent.put(objects.0.iter(), 100_000);
+    objects.0.remove(1);
+    assert_eq!(let_go(&spent, 100), None, "somebody may not have heard of the first of them");
+    objects.0.remove(0);
+    let made: Vec<_> = (0..3).map(|_| let_go(&spent, 100)).collect();
+    assert_eq!(made, [Some("c0".to_owned()), Some("c1".to_owned()), None]);
+}
+
+#[test]
+fn what_somebody_keeps_stands_in_the_way_of_others_until_there_is_no_room() {
+    let (mut objects, spent) = (Replaced::new(1_024), Spent::default());
+    spent.want(true);
+    spent.put(objects.0.iter(), 100_000);
+    let others = objects.0.split_off(1);
+    drop(others);
+    assert_eq!(let_go(&spent, 100).as_deref(), Some("c1"), "the one before it is given up");
+    assert_eq!(objects.kept(), 0);
+    let (objects, spent) = (Replaced::new(1_024), Spent::default());
+    spent.want(true);
+    spent.put(objects.0.iter(), 100_000);
+    (0..10).for_each(|_| assert_eq!(let_go(&spent, 100), None));
+    assert_eq!(objects.kept(), 1_023, "all have them, and there is room again");
 }
 
 #[test]
 fn of_large_objects_that_were_replaced_few_are_kept() {
-    let (codec, _) = counting(0);
-    let objects: Vec<_> = (0..300).map(|number| unseen(&format!("c{number}"), &codec, false)).collect();
-    let held = || objects.iter().filter(|object| object.stored().count() > 1).count();
-    let spent = Spent::default();
+    let (objects, spent) = (Replaced::new(2_000), Spent::default());
     spent.want(true);
-    drop(spent.let_go(1_000));
-    spent.put(objects.iter());
-    assert_eq!(held(), 256);
-    drop(spent.let_go(300_000));
-    assert_eq!(held(), 3, "a mebibyte of them");
-    drop(spent.let_go(2 << 20));
-    assert_eq!(held(), 0);
-    spent.put(objects.iter());
-    assert_eq!(held(), 0);
-    (0..100).for_each(|_| drop(spent.let_go(1_000)));
-    spent.put(objects.iter());
-    assert_eq!(held(), 256, "it is forgotten after a while");
+    spent.put(objects.0.iter(), 100_000);
+    assert_eq!(objects.kept(), 1_024);
+    let_go(&spent, 300_000);
+    assert_eq!(objects.kept(), 12, "four mebibytes of them, but for the one that is given up");
+    let_go(&spent, 5 << 20);
+    assert_eq!(objects.kept(), 0);
+    spent.put(objects.0.iter(), 100_000);
+    assert_eq!(objects.kept(), 0);
+    (0..100).for_each(|_| drop(let_go(&spent, 1_000)));
+    spent.put(objects.0.iter(), 100_000);
+    assert_eq!(objects.kept(), 1_024, "it is forgotten after a while");
+}
+
+#[test]
+fn of_objects_that_were_replaced_few_are_kept_where_few_are_there() {
+    for (there, most) in [(0, 16), (10, 16), (1_000, 125), (10_000, 1_024)] {
+        let (objects, spent) = (Replaced::new(2_000), Spent::default());
+        spent.want(true);
+        spent.put(objects.0.iter().take(1), there);
+        spent.put(objects.0.iter().skip(1), there);
+        assert_eq!(objects.kept(), most, "where {there} are there");
+    }
 }
 
 #[test]

@@ -40,6 +40,12 @@ pub(super) trait Item: Sized {
         Ok(())
     }
 
+    /// Looks at all memory that this value has elsewhere; see [`Fill::touch`].
+    #[inline]
+    fn touch(&self) -> usize {
+        0
+    }
+
     /// Lets go of what was there before.
     #[inline]
     fn forget(&mut self)
@@ -79,6 +85,12 @@ fn fits(capacity: usize, bytes: usize) -> bool {
     bytes <= capacity && bytes.div_ceil(STEP) == capacity.div_ceil(STEP)
 }
 
+/// Looks at the beginning of some bytes.
+#[inline]
+fn touch(bytes: &[u8]) -> usize {
+    bytes.first().map_or(0, |byte| usize::from(*byte))
+}
+
 /// Writes a text over another.
 #[inline]
 fn overwrite(used: &mut String, text: &str) {
@@ -107,6 +119,11 @@ impl<T: Item> Item for Option<T> {
     }
 
     #[inline]
+    fn touch(&self) -> usize {
+        self.as_ref().map_or(0, T::touch)
+    }
+
+    #[inline]
     fn forget(&mut self) {
         // Most fields of most types are never there, and to see that is quicker than to let go of nothing.
         if self.is_some() {
@@ -123,6 +140,11 @@ impl<T: Item> Item for Vec<T> {
             T::push(&mut list, elements.slot())?;
         }
         Ok(list)
+    }
+
+    #[inline]
+    fn touch(&self) -> usize {
+        self.iter().fold(0, |sum, one| sum ^ one.touch())
     }
 
     fn put(&mut self, value: &Slot<'_, '_>) -> Result<(), ProtoError> {
@@ -154,6 +176,11 @@ impl<T: Item> Item for BTreeMap<String, T> {
             map.insert(text(key)?.to_owned(), T::read(entries.slot())?);
         }
         Ok(map)
+    }
+
+    #[inline]
+    fn touch(&self) -> usize {
+        self.iter().fold(0, |sum, (key, one)| sum ^ key.touch() ^ one.touch())
     }
 
     fn put(&mut self, value: &Slot<'_, '_>) -> Result<(), ProtoError> {
@@ -188,6 +215,11 @@ impl Item for String {
     #[inline]
     fn put(&mut self, value: &Slot<'_, '_>) -> Result<(), ProtoError> {
         text(value.raw.bytes).map(|text| overwrite(self, text))
+    }
+
+    #[inline]
+    fn touch(&self) -> usize {
+        touch(self.as_bytes())
     }
 }
 
@@ -228,6 +260,11 @@ impl Item for ByteString {
         }
         Ok(())
     }
+
+    #[inline]
+    fn touch(&self) -> usize {
+        touch(&self.0)
+    }
 }
 
 impl Item for Quantity {
@@ -239,6 +276,11 @@ impl Item for Quantity {
     #[inline]
     fn put(&mut self, value: &Slot<'_, '_>) -> Result<(), ProtoError> {
         special::quantity(value.raw.bytes).map(|text| overwrite(&mut self.0, text))
+    }
+
+    #[inline]
+    fn touch(&self) -> usize {
+        touch(self.0.as_bytes())
     }
 }
 

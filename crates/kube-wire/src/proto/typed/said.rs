@@ -34,6 +34,11 @@ macro_rules! places {
                 }
 
                 #[inline]
+                fn touch(&self) -> usize {
+                    Fill::touch(self)
+                }
+
+                #[inline]
                 fn push(list: &mut Vec<Self>, value: &Slot<'_, '_>) -> Result<(), ProtoError> {
                     list.push(Self::default());
                     list.last_mut().map_or(Ok(()), |place| fill(place, value))
@@ -71,6 +76,10 @@ macro_rules! places {
                         }
                     }
                     Ok(seen)
+                }
+
+                fn touch(&self) -> usize {
+                    0 $(^ Item::touch(&self.$field))*
                 }
 
                 fn forget_unseen(&mut self, seen: Seen) {
