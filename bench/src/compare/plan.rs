@@ -46,7 +46,7 @@ impl Sizes {
             pods_of_events: 10_000,
             events: 60_000,
             rate: (5_000, 5),
-            millis: 3_000,
+            millis: 6_000,
             settle: 2_000,
             decodes: 20_000,
             kept: KEPT,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::object::Object;
+use crate::object::{Object, Used};
 
 /// A change, as a listener hears it.
 #[non_exhaustive]
@@ -79,12 +79,13 @@ impl<K> Event<K> {
         }
     }
 
-    /// What the object of an update was before.
-    pub(crate) fn old(&self) -> Option<&Object<K>> {
-        match self {
-            Event::Updated { old, .. } => Some(old),
+    /// What is over when all have heard of it: the value that the object was given for them, or else what it was before.
+    pub(crate) fn used(&self) -> Option<Used<K>> {
+        let before = || match self {
+            Event::Updated { old, .. } => Some(Used::Object(old.clone())),
             Event::Added { .. } | Event::Deleted(_) => None,
-        }
+        };
+        self.object().seen_value().or_else(before)
     }
 
     pub(super) fn is_initial(&self) -> bool {

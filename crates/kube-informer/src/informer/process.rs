@@ -283,7 +283,7 @@ impl<K: Resource + Send + Sync + 'static> Stage<K> {
         let mut applied = step.apply(store, list, current.as_deref());
         let events = std::mem::take(&mut applied.events);
         applied.told = events.len() as u64;
-        spent.put(events.iter().filter_map(Event::old), store.snapshot().len());
+        spent.put(events.iter().filter_map(Event::used), store.snapshot().len());
         self.fanout.tell_all(events);
         if everything {
             (self.scopes[at].listed, self.scopes[at].anew) = (true, false);

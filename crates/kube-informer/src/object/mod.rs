@@ -31,7 +31,7 @@ pub(crate) use lenses::Lenses;
 pub use name::{NotAName, ObjectName};
 pub(crate) use packed::Codec;
 pub(crate) use raw::{Form, Lens, Raw};
-pub(crate) use spent::Spent;
+pub(crate) use spent::{Spent, Used};
 pub(crate) use types::say_kind;
 pub(crate) use warm::Warm;
 
@@ -230,6 +230,14 @@ impl<K> Object<K> {
         match Arc::into_inner(self.stored.0)?.rest {
             Rest::Decoded(object) => Some(object),
             Rest::Packed(_) | Rest::Base(_) | Rest::Borrowed(_) => None,
+        }
+    }
+
+    /// The value of an object that rests packed, if somebody has looked through this handle.
+    pub(crate) fn seen_value(&self) -> Option<Used<K>> {
+        match &self.stored.0.rest {
+            Rest::Packed(_) => self.sight.cell().get().cloned().map(Used::Value),
+            Rest::Decoded(_) | Rest::Base(_) | Rest::Borrowed(_) => None,
         }
     }
 

@@ -116,7 +116,7 @@ impl<K> Default for Value<K> {
 }
 
 /// The value of a packed object, shared by all who look at it.
-pub(super) struct View<K> {
+pub(crate) struct View<K> {
     /// Apart from the rest: whoever holds the view weakly keeps the memory of the view, but not of the value.
     object: Box<K>,
     /// Somebody else has wanted it since this was last asked.

@@ -1,10 +1,12 @@
 //! Objects that are over.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use parking_lot::Mutex;
 
 use super::Object;
+use super::packed::View;
 
 /// Objects of about so many bytes, as they arrive, wait at most; of more than that, whoever has them last lets go.
 const MOST_BYTES: usize = 4 << 20;
@@ -21,6 +23,14 @@ const FEW: usize = 16;
 /// So many are looked at for one that can be made of.
 const LOOKS: usize = 2;
 
+/// Something that new objects can be made of, when nobody else has it.
+pub(crate) enum Used<K> {
+    /// An object that has been replaced.
+    Object(Object<K>),
+    /// The value of an object that rests packed: it was decoded for those who are told of it.
+    Value(Arc<View<K>>),
+}
+
 /// Objects that have been replaced, and that new ones are made of.
 ///
 /// The memory of an object that was decoded is in a hundred pieces. Where those who let go are others than those who
@@ -33,12 +43,12 @@ const LOOKS: usize = 2;
 pub(crate) struct Spent<K>(Mutex<Waiting<K>>);
 
 struct Waiting<K> {
-    objects: VecDeque<Object<K>>,
+    used: VecDeque<Used<K>>,
     /// Objects arrive.
     wanted: bool,
     /// How large those are that have arrived lately.
     bytes: usize,
-    /// How many there are that have not been replaced.
+    /// How many there are that are not over.
     there: usize,
 }
 
@@ -47,21 +57,18 @@ impl<K> Spent<K> {
     pub(crate) fn want(&self, wanted: bool) {
         let mut waiting = self.0.lock();
         waiting.wanted = wanted;
-        let gone = if wanted { VecDeque::new() } else { std::mem::take(&mut waiting.objects) };
+        let gone = if wanted { VecDeque::new() } else { std::mem::take(&mut waiting.used) };
         drop(waiting);
         drop(gone);
     }
 
-    /// Keeps objects that have been replaced, if others arrive that are made in their place. So many are there now.
-    pub(crate) fn put<'a>(&self, objects: impl Iterator<Item = &'a Object<K>>, there: usize)
-    where
-        K: 'a,
-    {
+    /// Keeps what will be over, if objects arrive that are made of it. So many are there now.
+    pub(crate) fn put(&self, used: impl Iterator<Item = Used<K>>, there: usize) {
         let mut waiting = self.0.lock();
         waiting.there = there;
         if waiting.wanted {
-            let room = waiting.most().saturating_sub(waiting.objects.len());
-            waiting.objects.extend(objects.take(room).cloned());
+            let room = waiting.most().saturating_sub(waiting.used.len());
+            waiting.used.extend(used.take(room));
         }
     }
 
@@ -72,25 +79,42 @@ impl<K> Spent<K> {
         // A large one is remembered for a while.
         waiting.bytes = bytes.max(waiting.bytes - waiting.bytes / 8);
         let most = waiting.most();
-        let too_many = waiting.objects.len().saturating_sub(most);
-        let mut over: Vec<Object<K>> = waiting.objects.drain(..too_many).collect();
+        let too_many = waiting.used.len().saturating_sub(most);
+        let mut over: Vec<Used<K>> = waiting.used.drain(..too_many).collect();
         let mut spare = None;
         for _ in 0..LOOKS {
-            let Some(oldest) = waiting.objects.front() else { break };
-            if oldest.stored().count() == 1 {
-                spare = waiting.objects.pop_front();
+            let Some(oldest) = waiting.used.front() else { break };
+            if oldest.is_alone() {
+                spare = waiting.used.pop_front();
                 break;
             }
-            if waiting.objects.len() < most {
+            if waiting.used.len() < most {
                 // Others may not have heard of it yet.
                 break;
             }
             // Or somebody keeps it.
-            over.extend(waiting.objects.pop_front());
+            over.extend(waiting.used.pop_front());
         }
         drop(waiting);
         drop(over);
-        spare.and_then(Object::into_value)
+        spare.and_then(Used::into_value)
+    }
+}
+
+impl<K> Used<K> {
+    /// Nobody else has it.
+    fn is_alone(&self) -> bool {
+        match self {
+            Used::Object(object) => object.stored().count() == 1,
+            Used::Value(view) => Arc::strong_count(view) == 1,
+        }
+    }
+
+    fn into_value(self) -> Option<Box<K>> {
+        match self {
+            Used::Object(object) => object.into_value(),
+            Used::Value(view) => Arc::into_inner(view).map(View::into_value),
+        }
     }
 }
 
@@ -103,6 +127,6 @@ impl<K> Waiting<K> {
 
 impl<K> Default for Spent<K> {
     fn default() -> Self {
-        Self(Mutex::new(Waiting { objects: VecDeque::new(), wanted: false, bytes: 0, there: 0 }))
+        Self(Mutex::new(Waiting { used: VecDeque::new(), wanted: false, bytes: 0, there: 0 }))
     }
 }

@@ -5,6 +5,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube_core::{Expression, Selector};
 
 use super::*;
+use crate::fanout::Event;
 
 fn config(name: &str, size: usize) -> ConfigMap {
     let metadata = serde_json::json!({
@@ -257,6 +258,10 @@ impl Replaced {
         Self((0..count).map(|number| Object::new(config(&format!("c{number}"), 1))).collect())
     }
 
+    fn used(&self) -> impl Iterator<Item = Used<ConfigMap>> {
+        self.0.iter().cloned().map(Used::Object)
+    }
+
     fn kept(&self) -> usize {
         self.0.iter().filter(|object| object.stored().count() > 1).count()
     }
@@ -270,15 +275,15 @@ fn let_go(spent: &Spent<ConfigMap>, bytes: usize) -> Option<String> {
 #[test]
 fn what_was_replaced_is_kept_only_while_objects_arrive() {
     let (objects, spent) = (Replaced::new(2_000), Spent::default());
-    spent.put(objects.0.iter(), 100_000);
+    spent.put(objects.used(), 100_000);
     assert_eq!(objects.kept(), 0, "nothing arrives");
     spent.want(true);
-    spent.put(objects.0.iter(), 100_000);
+    spent.put(objects.used(), 100_000);
     assert_eq!(objects.kept(), 1_024, "and no more");
     spent.want(false);
     assert_eq!(objects.kept(), 0);
     assert_eq!(let_go(&spent, 100), None);
-    spent.put(objects.0.iter(), 100_000);
+    spent.put(objects.used(), 100_000);
     assert_eq!(objects.kept(), 0, "one who is late changes nothing");
 }
 
@@ -287,7 +292,7 @@ fn a_new_object_is_made_of_the_oldest_that_was_replaced_when_nobody_else_has_it(
     let (mut objects, spent) = (Replaced::new(3), Spent::default());
     spent.want(true);
     assert_eq!(let_go(&spent, 100), None, "there is none");
-    spent.put(objects.0.iter(), 100_000);
+    spent.put(objects.used(), 100_000);
     objects.0.remove(1);
     assert_eq!(let_go(&spent, 100), None, "somebody may not have heard of the first of them");
     objects.0.remove(0);
@@ -299,14 +304,14 @@ fn a_new_object_is_made_of_the_oldest_that_was_replaced_when_nobody_else_has_it(
 fn what_somebody_keeps_stands_in_the_way_of_others_until_there_is_no_room() {
     let (mut objects, spent) = (Replaced::new(1_024), Spent::default());
     spent.want(true);
-    spent.put(objects.0.iter(), 100_000);
+    spent.put(objects.used(), 100_000);
     let others = objects.0.split_off(1);
     drop(others);
     assert_eq!(let_go(&spent, 100).as_deref(), Some("c1"), "the one before it is given up");
     assert_eq!(objects.kept(), 0);
     let (objects, spent) = (Replaced::new(1_024), Spent::default());
     spent.want(true);
-    spent.put(objects.0.iter(), 100_000);
+    spent.put(objects.used(), 100_000);
     (0..10).for_each(|_| assert_eq!(let_go(&spent, 100), None));
     assert_eq!(objects.kept(), 1_023, "all have them, and there is room again");
 }
@@ -315,16 +320,16 @@ fn what_somebody_keeps_stands_in_the_way_of_others_until_there_is_no_room() {
 fn of_large_objects_that_were_replaced_few_are_kept() {
     let (objects, spent) = (Replaced::new(2_000), Spent::default());
     spent.want(true);
-    spent.put(objects.0.iter(), 100_000);
+    spent.put(objects.used(), 100_000);
     assert_eq!(objects.kept(), 1_024);
     let_go(&spent, 300_000);
     assert_eq!(objects.kept(), 12, "four mebibytes of them, but for the one that is given up");
     let_go(&spent, 5 << 20);
     assert_eq!(objects.kept(), 0);
-    spent.put(objects.0.iter(), 100_000);
+    spent.put(objects.used(), 100_000);
     assert_eq!(objects.kept(), 0);
     (0..100).for_each(|_| drop(let_go(&spent, 1_000)));
-    spent.put(objects.0.iter(), 100_000);
+    spent.put(objects.used(), 100_000);
     assert_eq!(objects.kept(), 1_024, "it is forgotten after a while");
 }
 
@@ -333,10 +338,27 @@ fn of_objects_that_were_replaced_few_are_kept_where_few_are_there() {
     for (there, most) in [(0, 16), (10, 16), (1_000, 125), (10_000, 1_024)] {
         let (objects, spent) = (Replaced::new(2_000), Spent::default());
         spent.want(true);
-        spent.put(objects.0.iter().take(1), there);
-        spent.put(objects.0.iter().skip(1), there);
+        spent.put(objects.used(), there);
         assert_eq!(objects.kept(), most, "where {there} are there");
     }
+}
+
+#[test]
+fn a_new_value_is_made_of_one_that_all_have_been_told() {
+    let (codec, spent) = (counting(0).0, Spent::default());
+    spent.want(true);
+    let object = Object::packed(Box::new(config("c", 1)), Box::default(), &codec);
+    let (stored, told) = (object.stored().object(), Event::Added { object, initial: false });
+    spent.put([&told].into_iter().filter_map(Event::used), 100_000);
+    assert_eq!(let_go(&spent, 100), None, "somebody has not heard of it yet");
+    drop(told);
+    assert_eq!(let_go(&spent, 100).as_deref(), Some("c"));
+    drop(stored);
+    let object = Object::new(config("d", 1));
+    let told = Event::Updated { old: object, new: unseen("d", &codec, true), resync: false };
+    spent.put([&told].into_iter().filter_map(Event::used), 100_000);
+    drop(told);
+    assert_eq!(let_go(&spent, 100).as_deref(), Some("d"), "what it was before, if nobody has looked");
 }
 
 #[test]

@@ -127,14 +127,24 @@ fn shape(number: usize) -> serde_json::Value {
 
 #[tokio::test(start_paused = true)]
 async fn what_is_made_of_replaced_objects_is_what_the_server_has() {
-    for residency in [Residency::Decoded, Residency::Adaptive { warm_bytes: 64 << 10 }] {
-        objects_of_many_shapes_are_what_the_server_has(residency).await;
+    let adaptive = Residency::Adaptive { warm_bytes: 64 << 10 };
+    for residency in [Residency::Decoded, adaptive] {
+        objects_of_many_shapes_are_what_the_server_has(residency, false).await;
+    }
+    // What an index looks into is decoded before it is told.
+    for residency in [Residency::Packed, adaptive] {
+        objects_of_many_shapes_are_what_the_server_has(residency, true).await;
     }
 }
 
-async fn objects_of_many_shapes_are_what_the_server_has(residency: Residency) {
+async fn objects_of_many_shapes_are_what_the_server_has(residency: Residency, indexed: bool) {
     let server = server().await;
     let informer = informer(&server, residency);
+    if indexed {
+        let sizes =
+            |object: &ConfigMap| object.data.iter().map(|data| data.len().to_string()).collect::<Vec<_>>();
+        drop(informer.add_index("size", sizes).unwrap());
+    }
     let kept = Arc::new(parking_lot::Mutex::new(Vec::new()));
     let keeps = Arc::clone(&kept);
     let handler = move |event: Event<ConfigMap>| {
