@@ -21,7 +21,7 @@ pub(super) struct Sizes {
     pub(super) pods: Vec<u64>,
     /// How many custom objects.
     pub(super) widgets: u64,
-    /// How many pods there are while events flow.
+    /// How many objects there are while events flow.
     pub(super) pods_of_events: u64,
     pub(super) events: u64,
     /// Events a second for latency, and for how many seconds.
@@ -99,32 +99,9 @@ pub(super) fn row(step: &str, kind: &str, count: u64) -> String {
 /// All measurements that need a server.
 pub(super) fn jobs(sizes: &Sizes) -> Vec<Job> {
     let mut jobs = Vec::new();
-    let everybody = [&OURS[..], &ON_SYSTEM, &GO, &KUBE_RUNTIME].concat();
-    for &count in &sizes.pods {
-        jobs.push(job("sync", "pods", count, &everybody));
-    }
-    jobs.push(job("relist", "pods", sizes.most(), &everybody));
-    let one_each = [&OURS[..], &[ONE_GO, ONE_KUBE_RUNTIME]].concat();
-    for handlers in [1, 10, 100] {
-        let who = if handlers == 1 { &one_each[..] } else { &[OURS[0], OURS[2], ONE_GO] };
-        let who = &[who, &[ON_SYSTEM[0], ON_SYSTEM[2]]].concat();
-        let mut events = job("events", "pods", sizes.pods_of_events, who);
-        events.row = row("events", "pods", handlers);
-        events.arguments.extend([("events", sizes.events.to_string()), ("handlers", handlers.to_string())]);
-        jobs.push(events);
-    }
-    let (rate, seconds) = sizes.rate;
-    let mut latency = job("latency", "pods", sizes.pods_of_events, &[OURS[0], OURS[2], ONE_GO]);
-    latency.arguments.extend([("rate", rate.to_string()), ("events", (rate * seconds).to_string())]);
-    latency.arguments.push(("handlers", "10".to_owned()));
-    jobs.push(latency);
-    jobs.push(reads("pods", sizes.most(), &one_each, sizes));
-    jobs.push(job("sync", "widgets", sizes.widgets, &everybody));
-    let mut events = job("events", "widgets", sizes.widgets.min(sizes.pods_of_events), &one_each);
-    events.row = row("events", "widgets", 1);
-    events.arguments.extend([("events", (sizes.events / 3).to_string()), ("handlers", "1".to_owned())]);
-    jobs.push(events);
-    jobs.push(reads("widgets", sizes.widgets, &one_each, sizes));
+    jobs.extend(jobs_of("pods", &sizes.pods, sizes.events, sizes));
+    // client-go needs three times as long for an event of one of these.
+    jobs.extend(jobs_of("widgets", &[sizes.widgets], sizes.events / 3, sizes));
     for count in queues::counts(sizes) {
         let mut queue = job("queue", "pods", count, &[queues::ours(), ONE_GO]);
         (queue.row, queue.served) = (row("queue", "keys", count), (0, 0));
@@ -133,6 +110,30 @@ pub(super) fn jobs(sizes: &Sizes) -> Vec<Job> {
     for job in &mut jobs {
         job.arguments.push(("settle", sizes.settle.to_string()));
     }
+    jobs
+}
+
+/// All measurements of one kind, with copies of so many objects, and with so many events.
+fn jobs_of(kind: &str, counts: &[u64], events: u64, sizes: &Sizes) -> Vec<Job> {
+    let everybody = [&OURS[..], &ON_SYSTEM, &GO, &KUBE_RUNTIME].concat();
+    let one_each = [&OURS[..], &[ONE_GO, ONE_KUBE_RUNTIME]].concat();
+    let most = counts.iter().copied().max().unwrap_or(0);
+    let mut jobs: Vec<Job> = counts.iter().map(|&count| job("sync", kind, count, &everybody)).collect();
+    jobs.push(job("relist", kind, most, &everybody));
+    for handlers in [1, 10, 100] {
+        let who = if handlers == 1 { &one_each[..] } else { &[OURS[0], OURS[2], ONE_GO] };
+        let who = &[who, &[ON_SYSTEM[0], ON_SYSTEM[2]]].concat();
+        let mut told = job("events", kind, sizes.pods_of_events, who);
+        told.row = row("events", kind, handlers);
+        told.arguments.extend([("events", events.to_string()), ("handlers", handlers.to_string())]);
+        jobs.push(told);
+    }
+    let (rate, seconds) = sizes.rate;
+    let mut latency = job("latency", kind, sizes.pods_of_events, &[OURS[0], OURS[2], ONE_GO]);
+    latency.arguments.extend([("rate", rate.to_string()), ("events", (rate * seconds).to_string())]);
+    latency.arguments.push(("handlers", "10".to_owned()));
+    jobs.push(latency);
+    jobs.push(reads(kind, most, &one_each, sizes));
     jobs
 }
 

@@ -22,8 +22,7 @@ const REASONS: [(&str, &str, &str); 13] = [
     (
         "Decode",
         "JSON, full type",
-        "Both decode with serde_json; ours passes over `managedFields`, and nothing else was tried. It is at the border, in \
-        instructions too.",
+        "Both decode with serde_json; ours passes over `managedFields`, and looks at the text once to see that it is UTF-8.",
     ),
     (
         "Sync",
@@ -56,9 +55,9 @@ const REASONS: [(&str, &str, &str); 13] = [
         "events the writer took",
         "Two cores have the server, the writer and the reader: the more time one has, the less have the others. That \
         client-go's readers wait for locks, and leave their time to its writer, is a guess: its lists take six to ten times as \
-        long beside it, ours two to five. Sampled, with objects that rest decoded: half of \
-        the writer's time decodes, three fifths of that waiting for the memory of the old object, which is far away; an eighth \
-        is the kernel's, an eighth frees and allocates.",
+        long beside it, ours two to five. Sampled, with objects that rest decoded: three fifths of the writer's time decode, more \
+        than half of that waiting for the memory of the old object, which is far away; a tenth is the kernel's, a twelfth the \
+        store's.",
     ),
     (
         "beside a writer",

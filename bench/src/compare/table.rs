@@ -13,18 +13,10 @@ pub(super) fn sections(results: &Results, sizes: &Sizes) -> Vec<Section> {
     for &count in &sizes.pods {
         all.push(maker.sync("pods", count, count == most));
     }
-    all.extend([
-        maker.linear(&sizes.pods),
-        maker.relist(most),
-        maker.events(),
-        maker.latency(sizes),
-        maker.reads("pods", most, true),
-        maker.busy_reads("pods", most, true),
-        maker.sync("widgets", sizes.widgets, false),
-        maker.widget_events(),
-        maker.reads("widgets", sizes.widgets, false),
-        maker.busy_reads("widgets", sizes.widgets, false),
-    ]);
+    all.push(maker.linear(&sizes.pods));
+    all.extend(maker.but_sync("pods", most, sizes));
+    all.push(maker.sync("widgets", sizes.widgets, false));
+    all.extend(maker.but_sync("widgets", sizes.widgets, sizes));
     all
 }
 
@@ -37,6 +29,18 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
+    /// All that is measured of one kind after its sync. Only pods have bars.
+    fn but_sync(&self, kind: &str, most: u64, sizes: &Sizes) -> [Section; 5] {
+        let bars = kind == "pods";
+        [
+            self.relist(kind, most, bars),
+            self.events(kind, bars),
+            self.latency(kind, sizes),
+            self.reads(kind, most, bars),
+            self.busy_reads(kind, most, bars),
+        ]
+    }
+
     /// One line, if the figure is there.
     fn line(
         &self,
@@ -199,54 +203,37 @@ impl Maker<'_> {
         })
     }
 
-    fn relist(&self, count: u64) -> Section {
-        let row = row("relist", "pods", count);
+    fn relist(&self, kind: &str, count: u64, bars: bool) -> Section {
+        let row = row("relist", kind, count);
         let mut lines = Vec::new();
         for who in OURS {
             let name = residency(who);
             lines.extend(self.line(format!("wall time, {name}"), &row, who, "seconds", Unit::Seconds, None));
             lines.extend(self.line(format!("CPU time, {name}"), &row, who, "cpu", Unit::Seconds, None));
             lines.extend(self.line(format!("peak, {name}"), &row, who, "peak", Unit::Bytes, None));
-            lines.extend(self.peak(&row, who, "resident_before", true));
+            lines.extend(self.peak(&row, who, "resident_before", bars));
         }
-        Section { title: format!("Relist {} pods, 1 % changed", thousands(count as f64)), lines }
+        let (count, kind) = (thousands(count as f64), kind_name(kind));
+        Section { title: format!("Relist {count} {kind}, 1 % changed"), lines }
     }
 
-    fn events(&self) -> Section {
+    fn events(&self, kind: &str, bars: bool) -> Section {
         let mut lines = Vec::new();
         for (handlers, bar) in [(1, Some(Bar::AtLeast(2.5))), (10, None), (100, Some(Bar::AtLeast(3.0)))] {
             for who in OURS.into_iter().chain(ON_SYSTEM) {
-                let bar = bar.filter(|_| who == ADAPTIVE);
-                let (row, name) = (row("events", "pods", handlers), residency(who));
+                let bar = bar.filter(|_| bars && who == ADAPTIVE);
+                let (row, name) = (row("events", kind, handlers), residency(who));
                 let title = format!("{handlers} handlers, {name}");
                 lines.extend(self.line(title, &row, who, "per_second", Unit::PerSecond, bar));
                 let title = format!("{handlers} handlers, {name}: CPU time of all of them");
                 lines.extend(self.line(title, &row, who, "cpu", Unit::Seconds, None));
             }
         }
-        Section { title: "Events per second, as fast as they are taken".to_owned(), lines }
+        Section { title: format!("Events per second, {}, as fast as they are taken", kind_name(kind)), lines }
     }
 
-    fn widget_events(&self) -> Section {
-        let row = row("events", "widgets", 1);
-        let line = |who| {
-            self.line(
-                format!("1 handler, {}", residency(who)),
-                &row,
-                who,
-                "per_second",
-                Unit::PerSecond,
-                None,
-            )
-        };
-        Section {
-            title: "Events per second, custom resources".to_owned(),
-            lines: OURS.into_iter().filter_map(line).collect(),
-        }
-    }
-
-    fn latency(&self, sizes: &Sizes) -> Section {
-        let row = row("latency", "pods", sizes.pods_of_events);
+    fn latency(&self, kind: &str, sizes: &Sizes) -> Section {
+        let row = row("latency", kind, sizes.pods_of_events);
         let mut lines = Vec::new();
         for who in OURS {
             for figure in ["p50", "p99"] {
@@ -270,8 +257,9 @@ impl Maker<'_> {
         }
         let (rate, seconds) = sizes.rate;
         let title = format!(
-            "From the server's socket to 10 handlers, {} events a second for {seconds} s",
-            thousands(rate as f64)
+            "From the server's socket to 10 handlers, {} events of {} a second for {seconds} s",
+            thousands(rate as f64),
+            kind_name(kind)
         );
         Section { title, lines }
     }

@@ -30,6 +30,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::fanout::{Handle, ListenerOptions, Registration, Subscription, Zone};
 use crate::metrics::{Observation, Observed};
+use crate::object::Object;
 use crate::source::{ListWatch, Scope, SourceError};
 use crate::store::{Index, IndexError, IndexValues, Snapshot, Store, Version, Write};
 use process::{Stage, Traffic};
@@ -331,6 +332,18 @@ impl<K: Resource + Send + Sync + 'static> SharedInformer<K> {
             return Err(self.stopped_error());
         }
         Ok(self.shared.store.add_index(name, function)?)
+    }
+
+    /// The same with a function that is given the handle, which need not be decoded. See [`Store::add_index_of_handles`].
+    pub fn add_index_of_handles<V: IndexValues>(
+        &self,
+        name: &str,
+        function: impl Fn(&Object<K>) -> V + Send + Sync + 'static,
+    ) -> Result<Index<K>, InformerError> {
+        if self.is_stopped() {
+            return Err(self.stopped_error());
+        }
+        Ok(self.shared.store.add_index_of_handles(name, function)?)
     }
 
     /// The copy.

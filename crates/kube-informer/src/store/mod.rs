@@ -137,11 +137,32 @@ impl<K: Resource> Store<K> {
         name: &str,
         function: impl Fn(&K) -> V + Send + Sync + 'static,
     ) -> Result<Index<K>, IndexError> {
-        self.add_index_of_handles(name, Arc::new(move |object: &Object<K>| function(object).into_values()))
+        self.add_index_of_handles(name, move |object: &Object<K>| function(object))
     }
 
-    /// Adds an index by what a function finds in handles.
-    pub(crate) fn add_index_of_handles(
+    /// The same with a function that is given the handle. What identifies an object, and its labels, are readable there without
+    /// decoding: an index by these costs a packed object nothing.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Pod;
+    /// use kube_informer::object::Object;
+    /// use kube_informer::store::Store;
+    ///
+    /// let store = Store::<Pod>::new();
+    /// let app = |pod: &Object<Pod>| pod.labels().get("app").map(str::to_owned);
+    /// let by_app = store.add_index_of_handles("app", app)?;
+    /// assert!(by_app.get("web").is_empty());
+    /// # Ok::<(), kube_informer::store::IndexError>(())
+    /// ```
+    pub fn add_index_of_handles<V: IndexValues>(
+        &self,
+        name: &str,
+        function: impl Fn(&Object<K>) -> V + Send + Sync + 'static,
+    ) -> Result<Index<K>, IndexError> {
+        self.add_index_function(name, Arc::new(move |object: &Object<K>| function(object).into_values()))
+    }
+
+    pub(crate) fn add_index_function(
         &self,
         name: &str,
         function: IndexFunction<K>,

@@ -308,8 +308,8 @@ fn an_index_of_what_is_known_without_looking_decodes_nothing() {
     let pod = |namespace, name, app, version| at_rest(namespace, name, app, version, &codec);
     let store = Store::new();
     store.write(vec![Write::Put(pod("a", "x", "web", 1)), Write::Put(pod("a", "y", "db", 2))], None);
-    let of_label = |object: &Object<Pod>| object.labels().get("app").map(str::to_owned).into_values();
-    let by_app = store.add_index_of_handles("app", Arc::new(of_label)).unwrap();
+    let of_label = |object: &Object<Pod>| object.labels().get("app").map(str::to_owned);
+    let by_app = store.add_index_of_handles("app", of_label).unwrap();
     assert_eq!(names(by_app.get("web")), set(["a/x"]), "what was there is indexed");
     store.write(
         vec![
