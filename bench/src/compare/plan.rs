@@ -22,7 +22,7 @@ pub(super) struct Sizes {
     /// How many custom objects.
     pub(super) widgets: u64,
     /// How many objects there are while events flow.
-    pub(super) pods_of_events: u64,
+    pub(super) objects_of_events: u64,
     pub(super) events: u64,
     /// Events a second for latency, and for how many seconds.
     pub(super) rate: (u64, u64),
@@ -43,7 +43,7 @@ impl Sizes {
         Self {
             pods,
             widgets,
-            pods_of_events: 10_000,
+            objects_of_events: 10_000,
             events: 60_000,
             rate: (5_000, 5),
             millis: 6_000,
@@ -57,7 +57,7 @@ impl Sizes {
         Self {
             pods: vec![200],
             widgets: 200,
-            pods_of_events: 200,
+            objects_of_events: 200,
             events: 2_000,
             rate: (2_000, 1),
             millis: 20,
@@ -100,7 +100,7 @@ pub(super) fn row(step: &str, kind: &str, count: u64) -> String {
 pub(super) fn jobs(sizes: &Sizes) -> Vec<Job> {
     let mut jobs = Vec::new();
     jobs.extend(jobs_of("pods", &sizes.pods, sizes.events, sizes));
-    // client-go needs three times as long for an event of one of these.
+    // client-go needs several times as long for an event of one of these.
     jobs.extend(jobs_of("widgets", &[sizes.widgets], sizes.events / 3, sizes));
     for count in queues::counts(sizes) {
         let mut queue = job("queue", "pods", count, &[queues::ours(), ONE_GO]);
@@ -119,17 +119,17 @@ fn jobs_of(kind: &str, counts: &[u64], events: u64, sizes: &Sizes) -> Vec<Job> {
     let one_each = [&OURS[..], &[ONE_GO, ONE_KUBE_RUNTIME]].concat();
     let most = counts.iter().copied().max().unwrap_or(0);
     let mut jobs: Vec<Job> = counts.iter().map(|&count| job("sync", kind, count, &everybody)).collect();
-    jobs.push(job("relist", kind, most, &everybody));
+    jobs.push(job("relist", kind, most, &[&OURS[..], &GO, &KUBE_RUNTIME].concat()));
     for handlers in [1, 10, 100] {
         let who = if handlers == 1 { &one_each[..] } else { &[OURS[0], OURS[2], ONE_GO] };
         let who = &[who, &[ON_SYSTEM[0], ON_SYSTEM[2]]].concat();
-        let mut told = job("events", kind, sizes.pods_of_events, who);
+        let mut told = job("events", kind, sizes.objects_of_events, who);
         told.row = row("events", kind, handlers);
         told.arguments.extend([("events", events.to_string()), ("handlers", handlers.to_string())]);
         jobs.push(told);
     }
     let (rate, seconds) = sizes.rate;
-    let mut latency = job("latency", kind, sizes.pods_of_events, &[OURS[0], OURS[2], ONE_GO]);
+    let mut latency = job("latency", kind, sizes.objects_of_events, &[OURS[0], OURS[2], ONE_GO]);
     latency.arguments.extend([("rate", rate.to_string()), ("events", (rate * seconds).to_string())]);
     latency.arguments.push(("handlers", "10".to_owned()));
     jobs.push(latency);

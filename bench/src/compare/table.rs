@@ -233,7 +233,7 @@ impl Maker<'_> {
     }
 
     fn latency(&self, kind: &str, sizes: &Sizes) -> Section {
-        let row = row("latency", kind, sizes.pods_of_events);
+        let row = row("latency", kind, sizes.objects_of_events);
         let mut lines = Vec::new();
         for who in OURS {
             for figure in ["p50", "p99"] {

@@ -92,8 +92,8 @@ impl Encoding {
     }
 
     /// The same, into the memory of a `spare` object that nobody needs any more: texts and lists that are about as long as
-    /// there need not be allocated anew, and nothing of what they said is left. `K` may be a box around the type. Where it
-    /// cannot be done, as with JSON and with types for which [`can_be_remade`](crate::can_be_remade) says no, the spare
+    /// those in it need not be allocated anew, and nothing of what it said is left. `K` may be a box around the type. Where
+    /// it cannot be done, as with JSON and with types for which [`can_be_remade`](crate::can_be_remade) says no, the spare
     /// object goes.
     pub fn decode_event_into<K: DeserializeOwned + 'static>(
         self,

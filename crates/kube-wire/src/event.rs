@@ -7,6 +7,7 @@ use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, IgnoredAny, Map
 use serde::{Deserialize, de};
 use serde_json::value::RawValue;
 
+use crate::members::split_event;
 use crate::meta::{ObjectKey, peek_key};
 use crate::object::{DecodeError, DecodeOptions, Place, Skipping, decode_object, text};
 
@@ -104,12 +105,23 @@ pub fn decode_event<K: DeserializeOwned>(
     frame: &[u8],
     options: DecodeOptions,
 ) -> Result<Event<K>, EventError> {
-    let text = text(frame).map_err(|why| EventError::NotAnEvent { why })?;
+    let text = text(frame).map_err(|why| not_text(frame, why))?;
     let mut json = serde_json::Deserializer::from_str(text);
     let decoded = json
         .deserialize_map(EventVisitor { options, kind: PhantomData })
         .and_then(|event| json.end().map(|()| event));
     decoded.unwrap_or_else(|error| Err(explain(text, &error)))
+}
+
+/// What is wrong with a frame that is not text: only its object, if it is about one.
+fn not_text(frame: &[u8], why: String) -> EventError {
+    match split_event(frame) {
+        Some((event, object)) if is_about_object(event) => EventError::Object {
+            event: event.to_owned(),
+            error: DecodeError { key: peek_key(object).map(Box::new), why },
+        },
+        _ => EventError::NotAnEvent { why },
+    }
 }
 
 /// Finds out whether the frame or only its object is at fault.
@@ -280,6 +292,22 @@ mod tests {
             assert_eq!(event(&format!(r#"{{"type":"{kind}","object":{object}}}"#)).unwrap(), expected);
             assert_eq!(event(&format!(r#"{{"object":{object},"type":"{kind}"}}"#)).unwrap(), expected);
         }
+    }
+
+    #[test]
+    fn text_that_is_none_is_the_trouble_of_one_object() {
+        for field in [&b"\"data\":\"\xff\""[..], b"\"metadata\":{\"managedFields\":[\"\xff\"]}"] {
+            let object = [b"{\"metadata\":{\"name\":\"a\"},", field, b"}"].concat();
+            let frame = [b"{\"type\":\"ADDED\",\"object\":", &object[..], b"}"].concat();
+            let error = decode_event::<Value>(&frame, DecodeOptions::default()).unwrap_err();
+            assert!(matches!(&error, EventError::Object { event, .. } if event == "ADDED"), "{error}");
+            assert!(error.to_string().contains("UTF-8"), "{error}");
+        }
+        let frame = b"{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"a\"},\"data\":\"\xff\"}}";
+        let error = decode_event::<Value>(frame, DecodeOptions::default()).unwrap_err();
+        assert_eq!(error.key().map(|key| key.name.as_str()), Some("a"), "and it is named");
+        let error = decode_event::<Value>(b"{\"type\":\"\xff\"}", DecodeOptions::default()).unwrap_err();
+        assert!(matches!(error, EventError::NotAnEvent { .. }), "{error}");
     }
 
     #[test]

@@ -233,7 +233,7 @@ mod tests {
         };
         let lines = [1, 2, 3, 3, 4].map(|step| (step, Sort::Changed, "a"));
         let (whole, until, before) = (heard(&lines), heard(&lines[..1]), heard(&[]));
-        for removes in ["remove: h", "cancel: i", "stop: i"] {
+        for removes in ["remove: h", "cancel: i", "stop: i", "together: [remove: h]"] {
             let (free, strict) = (play("after-removal: b", removes), play("", removes));
             assert!(compare(&free, &whole, &until).is_empty() && compare(&free, &until, &until).is_empty());
             assert!(!compare(&free, &until, &whole).is_empty(), "ours tells nobody who was removed");

@@ -174,6 +174,14 @@ pub enum Step {
 pub struct Nothing {}
 
 impl Step {
+    /// The steps that it is made of: itself, or those that are done together.
+    fn parts(&self) -> &[Step] {
+        match self {
+            Step::Together(steps) => steps,
+            one => std::slice::from_ref(one),
+        }
+    }
+
     /// Whether it refuses requests.
     fn refuses(&self) -> bool {
         match self {
@@ -442,16 +450,17 @@ impl Scenario {
 
     /// The step in which a handler is removed, or its informer is stopped.
     pub fn removed_in(&self, handler: &str) -> Option<usize> {
-        let of = self.steps.iter().find_map(|step| match step {
+        let of = self.steps.iter().flat_map(Step::parts).find_map(|step| match step {
             Step::Handler(added) if added.name == handler => Some(added.of.as_str()),
             _ => None,
         });
-        self.steps.iter().position(|step| match step {
+        let removes = |step: &Step| match step {
             Step::Remove(name) => name == handler,
             // Where there is one informer only, handlers need not name it.
             Step::Stop(name) | Step::Cancel(name) => of.is_some_and(|of| of.is_empty() || of == name),
             _ => false,
-        })
+        };
+        self.steps.iter().position(|step| step.parts().iter().any(removes))
     }
 
     /// Reads one.

@@ -334,7 +334,8 @@ impl<K: Resource + Send + Sync + 'static> SharedInformer<K> {
         Ok(self.shared.store.add_index(name, function)?)
     }
 
-    /// The same with a function that is given the handle, which need not be decoded. See [`Store::add_index_of_handles`].
+    /// The same with a function that is given the handle, which need not be decoded. See [`Store::add_index_of_handles`]. It
+    /// must not call the informer either.
     pub fn add_index_of_handles<V: IndexValues>(
         &self,
         name: &str,

@@ -246,7 +246,8 @@ impl<K: Resource + Send + Sync + 'static> Stage<K> {
         Self { fanout, scopes: Vec::new(), complete: false, resyncing: false }
     }
 
-    /// Has these scopes from now on; what is known of those that stay is kept.
+    /// Has these scopes from now on; what is known of those that stay is kept. Whoever calls this tells the status, and then
+    /// [completes](Self::complete_if_listed).
     pub(super) fn cover(&mut self, scopes: &[(u64, Scope)], anew: bool) {
         let mut before = std::mem::take(&mut self.scopes);
         let reached = scopes.iter().map(|(source, scope)| {
@@ -283,7 +284,7 @@ impl<K: Resource + Send + Sync + 'static> Stage<K> {
         let mut applied = step.apply(store, list, current.as_deref());
         let events = std::mem::take(&mut applied.events);
         applied.told = events.len() as u64;
-        spent.put(events.iter().filter_map(Event::used), store.snapshot().len());
+        spent.put(events.iter().filter_map(Event::used), store.snapshot().len() / self.scopes.len());
         self.fanout.tell_all(events);
         if everything {
             (self.scopes[at].listed, self.scopes[at].anew) = (true, false);

@@ -57,11 +57,12 @@ pub enum Residency {
     /// As values of their type: the quickest to read, and the largest.
     Decoded,
     /// As the bytes that the server sent, without `managedFields`. An object is decoded when somebody looks into it, or
-    /// before if several are about to, once for all who hold it, and the value goes with the last of them.
+    /// before if several are about to, once for all who hold it, and the value goes with the last of them. While objects
+    /// arrive, some values wait for new ones to be written over them: no more than one for eight objects.
     Packed,
     /// Packed, but what is looked at again and again stays decoded, and what was looked at once does for a moment.
     Adaptive {
-        /// About how much memory the decoded values may take.
+        /// About how much memory the decoded values may take, beside those that wait as in [`Packed`](Self::Packed).
         warm_bytes: usize,
     },
 }

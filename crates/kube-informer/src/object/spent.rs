@@ -1,4 +1,4 @@
-//! Objects that are over.
+//! Objects that are over, and that new ones are made of.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -8,20 +8,20 @@ use parking_lot::Mutex;
 use super::Object;
 use super::packed::View;
 
-/// Objects of about so many bytes, as they arrive, wait at most; of more than that, whoever has them last lets go.
+/// Objects of about so many bytes, as they arrive, wait at most. What does not wait is let go of by whoever has it last.
 const MOST_BYTES: usize = 4 << 20;
 
-/// And no more than so many: as many as there are between those who decode and those who are told last.
+/// And no more than so many.
 const MOST: usize = 1_024;
 
 /// And no more than one for so many that are there.
 const SHARE: usize = 8;
 
-/// Of so many that is not looked at.
+/// But so many, however few are there.
 const FEW: usize = 16;
 
-/// So many are looked at for one that can be made of.
-const LOOKS: usize = 2;
+/// How many of the oldest are looked at for one that nobody else has.
+const LOOKS: usize = 4;
 
 /// Something that new objects can be made of, when nobody else has it.
 pub(crate) enum Used<K> {
@@ -31,15 +31,17 @@ pub(crate) enum Used<K> {
     Value(Arc<View<K>>),
 }
 
-/// Objects that have been replaced, and that new ones are made of.
+/// What will be over soon, and what is: objects that have been replaced, and values that listeners are told.
 ///
 /// The memory of an object that was decoded is in a hundred pieces. Where those who let go are others than those who
 /// decode, allocators carry the pieces from the one to the other, and they are far away by then. So who decodes gets an
-/// old object for each new one, and most of the new one is written over the old one, without asking the allocator.
+/// old object for each new one, and most of the new one is written over the old one, without asking the allocator. Where
+/// types or encodings do not allow that, who decodes lets go of it, which is better than that others do.
 ///
-/// Those who are told of a change have the old object until then, so it waits here for its turn.
+/// Those who are told of a change have the old object until then, so it waits here for its turn. They hear in the order of
+/// what happens, and so it is over in that order, unless somebody keeps it.
 ///
-/// Only while objects arrive: at other times nothing is kept here.
+/// There is one for each source. Only while objects arrive: at other times nothing is kept here.
 pub(crate) struct Spent<K>(Mutex<Waiting<K>>);
 
 struct Waiting<K> {
@@ -72,27 +74,22 @@ impl<K> Spent<K> {
         }
     }
 
-    /// Somebody is about to decode an object of so many bytes: what it can be made of is the one that has waited longest, if
-    /// nobody else has it.
-    pub(crate) fn let_go(&self, bytes: usize) -> Option<Box<K>> {
+    /// Somebody is about to decode an object of so many bytes: what it can be made of is the one that has waited longest and
+    /// that nobody else has.
+    pub(crate) fn take_spare(&self, bytes: usize) -> Option<Box<K>> {
         let mut waiting = self.0.lock();
         // A large one is remembered for a while.
         waiting.bytes = bytes.max(waiting.bytes - waiting.bytes / 8);
         let most = waiting.most();
         let too_many = waiting.used.len().saturating_sub(most);
         let mut over: Vec<Used<K>> = waiting.used.drain(..too_many).collect();
-        let mut spare = None;
-        for _ in 0..LOOKS {
-            let Some(oldest) = waiting.used.front() else { break };
-            if oldest.is_alone() {
-                spare = waiting.used.pop_front();
-                break;
-            }
-            if waiting.used.len() < most {
-                // Others may not have heard of it yet.
-                break;
-            }
-            // Or somebody keeps it.
+        let alone = waiting.used.iter().take(LOOKS).position(Used::is_alone);
+        let spare = alone.and_then(|alone| {
+            // Somebody keeps those before it.
+            over.extend(waiting.used.drain(..alone));
+            waiting.used.pop_front()
+        });
+        if spare.is_none() && waiting.used.len() >= most {
             over.extend(waiting.used.pop_front());
         }
         drop(waiting);

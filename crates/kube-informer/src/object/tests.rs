@@ -268,8 +268,8 @@ impl Replaced {
 }
 
 /// The name of what an object of so many bytes can be made of.
-fn let_go(spent: &Spent<ConfigMap>, bytes: usize) -> Option<String> {
-    spent.let_go(bytes)?.metadata.name
+fn spare(spent: &Spent<ConfigMap>, bytes: usize) -> Option<String> {
+    spent.take_spare(bytes)?.metadata.name
 }
 
 #[test]
@@ -282,7 +282,7 @@ fn what_was_replaced_is_kept_only_while_objects_arrive() {
     assert_eq!(objects.kept(), 1_024, "and no more");
     spent.want(false);
     assert_eq!(objects.kept(), 0);
-    assert_eq!(let_go(&spent, 100), None);
+    assert_eq!(spare(&spent, 100), None);
     spent.put(objects.used(), 100_000);
     assert_eq!(objects.kept(), 0, "one who is late changes nothing");
 }
@@ -291,29 +291,29 @@ fn what_was_replaced_is_kept_only_while_objects_arrive() {
 fn a_new_object_is_made_of_the_oldest_that_was_replaced_when_nobody_else_has_it() {
     let (mut objects, spent) = (Replaced::new(3), Spent::default());
     spent.want(true);
-    assert_eq!(let_go(&spent, 100), None, "there is none");
+    assert_eq!(spare(&spent, 100), None, "there is none");
     spent.put(objects.used(), 100_000);
-    objects.0.remove(1);
-    assert_eq!(let_go(&spent, 100), None, "somebody may not have heard of the first of them");
-    objects.0.remove(0);
-    let made: Vec<_> = (0..3).map(|_| let_go(&spent, 100)).collect();
+    assert_eq!(spare(&spent, 100), None, "nobody may have heard of them");
+    objects.0.drain(..2);
+    let made: Vec<_> = (0..3).map(|_| spare(&spent, 100)).collect();
     assert_eq!(made, [Some("c0".to_owned()), Some("c1".to_owned()), None]);
+    assert_eq!(objects.kept(), 1, "it waits");
 }
 
 #[test]
-fn what_somebody_keeps_stands_in_the_way_of_others_until_there_is_no_room() {
-    let (mut objects, spent) = (Replaced::new(1_024), Spent::default());
+fn what_somebody_keeps_does_not_stand_in_the_way_of_others() {
+    let (mut objects, spent) = (Replaced::new(6), Spent::default());
     spent.want(true);
     spent.put(objects.used(), 100_000);
-    let others = objects.0.split_off(1);
-    drop(others);
-    assert_eq!(let_go(&spent, 100).as_deref(), Some("c1"), "the one before it is given up");
-    assert_eq!(objects.kept(), 0);
+    objects.0.remove(4);
+    assert_eq!((spare(&spent, 100), objects.kept()), (None, 5), "it is not looked at so many");
+    objects.0.remove(3);
+    assert_eq!((spare(&spent, 100).as_deref(), objects.kept()), (Some("c3"), 1), "those before are given up");
     let (objects, spent) = (Replaced::new(1_024), Spent::default());
     spent.want(true);
     spent.put(objects.used(), 100_000);
-    (0..10).for_each(|_| assert_eq!(let_go(&spent, 100), None));
-    assert_eq!(objects.kept(), 1_023, "all have them, and there is room again");
+    (0..10).for_each(|_| assert_eq!(spare(&spent, 100), None));
+    assert_eq!(objects.kept(), 1_023, "if somebody keeps all, the oldest is given up where there is no room");
 }
 
 #[test]
@@ -322,13 +322,13 @@ fn of_large_objects_that_were_replaced_few_are_kept() {
     spent.want(true);
     spent.put(objects.used(), 100_000);
     assert_eq!(objects.kept(), 1_024);
-    let_go(&spent, 300_000);
+    drop(spare(&spent, 300_000));
     assert_eq!(objects.kept(), 12, "four mebibytes of them, but for the one that is given up");
-    let_go(&spent, 5 << 20);
+    drop(spare(&spent, 5 << 20));
     assert_eq!(objects.kept(), 0);
     spent.put(objects.used(), 100_000);
     assert_eq!(objects.kept(), 0);
-    (0..100).for_each(|_| drop(let_go(&spent, 1_000)));
+    (0..100).for_each(|_| drop(spare(&spent, 1_000)));
     spent.put(objects.used(), 100_000);
     assert_eq!(objects.kept(), 1_024, "it is forgotten after a while");
 }
@@ -350,15 +350,15 @@ fn a_new_value_is_made_of_one_that_all_have_been_told() {
     let object = Object::packed(Box::new(config("c", 1)), Box::default(), &codec);
     let (stored, told) = (object.stored().object(), Event::Added { object, initial: false });
     spent.put([&told].into_iter().filter_map(Event::used), 100_000);
-    assert_eq!(let_go(&spent, 100), None, "somebody has not heard of it yet");
+    assert_eq!(spare(&spent, 100), None, "somebody has not heard of it yet");
     drop(told);
-    assert_eq!(let_go(&spent, 100).as_deref(), Some("c"));
+    assert_eq!(spare(&spent, 100).as_deref(), Some("c"));
     drop(stored);
     let object = Object::new(config("d", 1));
     let told = Event::Updated { old: object, new: unseen("d", &codec, true), resync: false };
     spent.put([&told].into_iter().filter_map(Event::used), 100_000);
     drop(told);
-    assert_eq!(let_go(&spent, 100).as_deref(), Some("d"), "what it was before, if nobody has looked");
+    assert_eq!(spare(&spent, 100).as_deref(), Some("d"), "what it was before, if nobody has looked");
 }
 
 #[test]

@@ -88,7 +88,7 @@ where
         {
             return Ok(WatchPart::Event(Event::Added(object)));
         }
-        let spare = spent.let_go(frame.len());
+        let spare = spent.take_spare(frame.len());
         // Of what is there, nobody is told before all of it has come.
         let at_rest = initial.load(Ordering::Relaxed);
         let part = unless_panic(|| {

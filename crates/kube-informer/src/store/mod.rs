@@ -120,7 +120,7 @@ impl<K: Resource> Store<K> {
     }
 
     /// Adds an index: objects by the values that a function finds in them. It may be added at any time; objects that
-    /// are there are indexed at once.
+    /// are there are indexed at once. Packed objects are decoded for that, once when they come.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::Pod;
@@ -162,6 +162,7 @@ impl<K: Resource> Store<K> {
         self.add_index_function(name, Arc::new(move |object: &Object<K>| function(object).into_values()))
     }
 
+    /// The same with a function as indexes keep it.
     pub(crate) fn add_index_function(
         &self,
         name: &str,

@@ -34,7 +34,7 @@ trait Fill: Default {
     /// Lets go of what is left of an older value in the fields that are not there.
     fn forget_unseen(&mut self, seen: Seen);
 
-    /// Looks at all memory that the value has elsewhere, so that it is near when it is written over. An old value is in a
+    /// Looks at most of the memory that the value has elsewhere, so that it is near when it is written over. An old value is in a
     /// hundred pieces of memory that nobody has looked at for long: where each is waited for when its turn comes, that takes
     /// longer than all else, and if all are asked for at once, they come at once. What is returned is of no use.
     fn touch(&self) -> usize;
@@ -89,18 +89,21 @@ impl Object<'_> {
         }
         let place: &mut dyn Any = place;
         if let Some(place) = place.downcast_mut::<Option<T>>() {
-            place.iter().for_each(|used| _ = black_box(used.touch()));
-            return self.fill_as(place.get_or_insert_default());
+            let used = place.is_some();
+            return self.fill_as(place.get_or_insert_default(), used);
         }
         let boxed = place.downcast_mut::<Option<Box<T>>>();
         boxed.is_some_and(|place| {
-            place.iter().for_each(|used| _ = black_box(used.touch()));
-            self.fill_as::<T>(place.get_or_insert_default())
+            let used = place.is_some();
+            self.fill_as::<T>(place.get_or_insert_default(), used)
         })
     }
 
-    /// Fills an object; whether all is as usual.
-    fn fill_as<T: Fill>(&self, place: &mut T) -> bool {
+    /// Fills an object that was `used` before, or is new; whether all is as usual.
+    fn fill_as<T: Fill>(&self, place: &mut T, used: bool) -> bool {
+        if used {
+            black_box(place.touch());
+        }
         let context = Context::new(Table::get());
         Fields::of_object(&context, self.message.message(), self.object, self.options)
             .and_then(|mut fields| place.refill(&mut fields))
