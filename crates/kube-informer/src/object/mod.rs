@@ -58,7 +58,7 @@ pub enum Residency {
     Decoded,
     /// As the bytes that the server sent, without `managedFields`. An object is decoded when somebody looks into it, or
     /// before if several are about to, once for all who hold it, and the value goes with the last of them. While objects
-    /// arrive, some values wait for new ones to be written over them: no more than one for eight objects.
+    /// arrive, some values wait for new ones to be written over them: one for eight objects at most, or a few.
     Packed,
     /// Packed, but what is looked at again and again stays decoded, and what was looked at once does for a moment.
     Adaptive {
