@@ -26,6 +26,8 @@ type settings struct {
 	settle   int
 	file     string
 	keep     int
+	read     string
+	calls    int
 }
 
 func main() {
@@ -41,6 +43,8 @@ func main() {
 	flag.IntVar(&s.settle, "settle", 2000, "how many milliseconds a program is left alone before its memory is looked at")
 	flag.StringVar(&s.file, "file", "", "a pod to decode; protobuf if it ends in .pb")
 	flag.IntVar(&s.keep, "keep", 0, "how many of the decoded pods are kept, the last ones")
+	flag.StringVar(&s.read, "read", "", "the one way of reading that is repeated, and nothing else measured")
+	flag.IntVar(&s.calls, "calls", 0, "how often it is repeated")
 	flag.Parse()
 	steps := map[string]func(settings) error{
 		"decode": decode, "repeat": repeat, "sync": syncOnce, "relist": relist,

@@ -49,6 +49,12 @@ impl Contender {
         Contender::KubeRuntime(Way::List),
         Contender::KubeRuntime(Way::WatchList),
     ];
+
+    /// What its program finds in its environment.
+    fn environment(self) -> Option<(&'static str, String)> {
+        let Contender::ClientGo(way) = self else { return None };
+        Some(("KUBE_FEATURE_WatchListClient", (way == Way::WatchList).to_string()))
+    }
 }
 
 impl fmt::Display for Contender {
@@ -140,9 +146,7 @@ impl Programs {
         let (program, all) = self.command(contender, arguments).ok_or("there is no such program")?;
         let mut command = Command::new(program);
         command.args(&all).stdin(Stdio::null()).stderr(Stdio::inherit()).kill_on_drop(true);
-        if let Contender::ClientGo(way) = contender {
-            command.env("KUBE_FEATURE_WatchListClient", (way == Way::WatchList).to_string());
-        }
+        command.envs(contender.environment());
         let output = tokio::time::timeout(PATIENCE, command.output())
             .await
             .map_err(|_| format!("{contender}: {} does not end", all.join(" ")))??;
@@ -171,6 +175,7 @@ impl Programs {
             .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
             .arg(program)
             .args(&all)
+            .envs(contender.environment())
             // With one thread there is nothing else to be counted.
             .env("GOMAXPROCS", "1")
             .stdin(Stdio::null())

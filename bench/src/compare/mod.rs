@@ -16,7 +16,7 @@ use crate::Error;
 use crate::replay::{Form, Replay, one_pod};
 use crate::report::say;
 use contender::{Contender, Programs};
-use plan::{DECODES, Decoding, Job, Sizes, jobs};
+use plan::{COUNTED_READERS, COUNTED_READS, DECODES, Decoding, Job, Sizes, jobs};
 use results::Results;
 
 /// What to compare.
@@ -86,6 +86,7 @@ struct Compare<'a> {
 impl Compare<'_> {
     async fn all(mut self, sizes: &Sizes) -> Result<Results, Error> {
         self.decode(sizes).await?;
+        self.count_reads(sizes).await?;
         for job in jobs(sizes) {
             if self.wants(&job.row) {
                 self.job(&job).await?;
@@ -177,11 +178,48 @@ impl Compare<'_> {
             (Some(one), Some(other)) => {
                 self.results.add(row, contender, "instructions", (other - one) / (many - few) as f64);
             }
-            _ => say(&format!(
-                "{row}, {contender}: instructions are not counted: valgrind is not there, or cannot"
-            )),
+            _ => say_uncounted(row, contender),
         }
     }
+
+    /// Counts the instructions of each way of reading: what reading takes beyond a sync without.
+    async fn count_reads(&mut self, sizes: &Sizes) -> Result<(), Error> {
+        let row = plan::row("read", "pods", sizes.counted);
+        if !self.wants(&row) {
+            return Ok(());
+        }
+        let replay = Replay::start(sizes.counted, 0).await?;
+        let arguments = |read: &str, calls: u64| {
+            [
+                ("step", "reads".to_owned()),
+                ("url", replay.url().to_owned()),
+                ("count", sizes.counted.to_string()),
+                ("settle", sizes.settle.to_string()),
+                ("read", read.to_owned()),
+                ("calls", calls.to_string()),
+            ]
+        };
+        // One is enough to see that it can be done.
+        let reads = if self.options.quick { &COUNTED_READS[..1] } else { &COUNTED_READS };
+        for contender in COUNTED_READERS.into_iter().filter(|contender| self.programs.has(*contender)) {
+            let Some(without) = self.programs.instructions(contender, &arguments("get", 0)).await else {
+                say_uncounted(&row, contender);
+                continue;
+            };
+            for &(read, calls) in reads {
+                if let Some(with) = self.programs.instructions(contender, &arguments(read, calls)).await {
+                    let each = (with - without) / calls as f64;
+                    say(&format!("{row}, {contender}: {read}: {each:.0} instructions"));
+                    self.results.add(&row, contender, &format!("{read}_instructions"), each);
+                }
+            }
+        }
+        replay.stop().await
+    }
+}
+
+fn say_uncounted(row: &str, contender: Contender) {
+    say(&format!("{row}, {contender}: instructions are not counted: valgrind is not there, or cannot"));
 }
 
 /// A folder that goes away.

@@ -17,8 +17,8 @@ pub(super) fn page(sections: &[Section], command: &str, rounds: (usize, usize)) 
         the libraries take turns. Times are the least of the rounds, rates the most, memory the middle one. Before each \
         measurement with objects a process of its own uses 64 KiB of memory for each of them, or half of what there is, and \
         ends: the first use of memory since long takes several times as long as the next, in a virtual machine, whoever it is.\n\n\
-        client-go and kube-rs are shown in whichever of their ways, LIST or WatchList, is better on that line; events, latency and \
-        reads come after the sync, and are measured after a WatchList only. client-go's \
+        client-go and kube-rs are shown in whichever of their ways, LIST or WatchList, is better on that line (after the sync \
+        there is one of kube-rs only, and one of client-go where instructions are counted: after a WatchList). client-go's \
         memory is its resident set as it stands two seconds after the sync; `FreeOSMemory` lines say what would be left if the \
         program gave back all that it could. Ours starts with WatchList, and gives nothing back by hand.\n\n\
         The pods, and the custom resources, are each of one shape, and only some texts differ: so a new object can be written over \

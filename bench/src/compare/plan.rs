@@ -34,6 +34,8 @@ pub(super) struct Sizes {
     pub(super) decodes: u64,
     /// How many decoded pods are kept, where any are.
     pub(super) kept: u64,
+    /// How many pods are read when instructions are counted.
+    pub(super) counted: u64,
 }
 
 impl Sizes {
@@ -50,6 +52,7 @@ impl Sizes {
             settle: 2_000,
             decodes: 20_000,
             kept: KEPT,
+            counted: 1_000,
         }
     }
 
@@ -64,6 +67,7 @@ impl Sizes {
             settle: 20,
             decodes: 50,
             kept: 10,
+            counted: 200,
         }
     }
 
@@ -116,20 +120,22 @@ pub(super) fn jobs(sizes: &Sizes) -> Vec<Job> {
 /// All measurements of one kind, with copies of so many objects, and with so many events.
 fn jobs_of(kind: &str, counts: &[u64], events: u64, sizes: &Sizes) -> Vec<Job> {
     let everybody = [&OURS[..], &ON_SYSTEM, &GO, &KUBE_RUNTIME].concat();
-    let one_each = [&OURS[..], &[ONE_GO, ONE_KUBE_RUNTIME]].concat();
+    let one_each = [&OURS[..], &GO, &[ONE_KUBE_RUNTIME]].concat();
     let most = counts.iter().copied().max().unwrap_or(0);
     let mut jobs: Vec<Job> = counts.iter().map(|&count| job("sync", kind, count, &everybody)).collect();
     jobs.push(job("relist", kind, most, &[&OURS[..], &GO, &KUBE_RUNTIME].concat()));
     for handlers in [1, 10, 100] {
-        let who = if handlers == 1 { &one_each[..] } else { &[OURS[0], OURS[2], ONE_GO] };
-        let who = &[who, &[ON_SYSTEM[0], ON_SYSTEM[2]]].concat();
+        let many = [&[OURS[0], OURS[2]], &GO[..]].concat();
+        let who = if handlers == 1 { &one_each } else { &many };
+        let who = &[&who[..], &[ON_SYSTEM[0], ON_SYSTEM[2]]].concat();
         let mut told = job("events", kind, sizes.objects_of_events, who);
         told.row = row("events", kind, handlers);
         told.arguments.extend([("events", events.to_string()), ("handlers", handlers.to_string())]);
         jobs.push(told);
     }
     let (rate, seconds) = sizes.rate;
-    let mut latency = job("latency", kind, sizes.objects_of_events, &[OURS[0], OURS[2], ONE_GO]);
+    let who = [&[OURS[0], OURS[2]], &GO[..]].concat();
+    let mut latency = job("latency", kind, sizes.objects_of_events, &who);
     latency.arguments.extend([("rate", rate.to_string()), ("events", (rate * seconds).to_string())]);
     latency.arguments.push(("handlers", "10".to_owned()));
     jobs.push(latency);
@@ -148,6 +154,14 @@ fn job(step: &str, kind: &str, count: u64, contenders: &[Contender]) -> Job {
     let served = if kind == "pods" { (count, 0) } else { (0, count) };
     Job { row: row(step, kind, count), served, contenders: contenders.to_vec(), arguments }
 }
+
+/// Ways of reading of which instructions are counted, and how often each is repeated for that: often enough that what else
+/// a program does beside it, and not always in the same way, is little.
+pub(super) const COUNTED_READS: [(&str, u64); 6] =
+    [("get", 200_000), ("look", 200_000), ("namespace", 500), ("index", 5_000), ("all", 500), ("label", 200)];
+
+/// Of whom.
+pub(super) const COUNTED_READERS: [Contender; 4] = [OURS[2], OURS[0], ONE_GO, ONE_KUBE_RUNTIME];
 
 /// How many decoded pods are kept, where any are: as a cache does.
 pub(super) const KEPT: u64 = 10_000;

@@ -66,8 +66,12 @@ impl Results {
 
     /// How many rounds there were, at least and at most: figures from a file may be of several runs.
     pub(super) fn rounds(&self) -> (usize, usize) {
-        let rounds =
-            || self.0.iter().filter(|((_, _, figure), _)| figure != "instructions").map(|(_, all)| all.len());
+        let rounds = || {
+            self.0
+                .iter()
+                .filter(|((_, _, figure), _)| !figure.ends_with("instructions"))
+                .map(|(_, all)| all.len())
+        };
         (rounds().min().unwrap_or(0), rounds().max().unwrap_or(0))
     }
 

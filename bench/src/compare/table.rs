@@ -9,7 +9,7 @@ use super::results::Results;
 pub(super) fn sections(results: &Results, sizes: &Sizes) -> Vec<Section> {
     let maker = Maker { results };
     let most = sizes.most();
-    let mut all = vec![maker.decode()];
+    let mut all = vec![maker.decode(), maker.counted_reads(sizes.counted)];
     for &count in &sizes.pods {
         all.push(maker.sync("pods", count, count == most));
     }
@@ -133,6 +133,19 @@ impl Maker<'_> {
         Section { title: "Decode one pod".to_owned(), lines }
     }
 
+    fn counted_reads(&self, count: u64) -> Section {
+        let row = row("read", "pods", count);
+        let mut lines = Vec::new();
+        for (read, what, _) in READS {
+            for who in [DECODED, ADAPTIVE] {
+                let (title, figure) = (format!("{what}, {}", residency(who)), format!("{read}_instructions"));
+                lines.extend(self.line(title, &row, who, &figure, Unit::Instructions, None));
+            }
+        }
+        let title = format!("Instructions of one read, {} pods, nobody writes", thousands(count as f64));
+        Section { title, lines }
+    }
+
     fn sync(&self, kind: &str, count: u64, bars: bool) -> Section {
         let row = row("sync", kind, count);
         let bar = |bar| Some(bar).filter(|_| bars);
@@ -223,9 +236,11 @@ impl Maker<'_> {
             for who in OURS.into_iter().chain(ON_SYSTEM) {
                 let bar = bar.filter(|_| bars && who == ADAPTIVE);
                 let (row, name) = (row("events", kind, handlers), residency(who));
-                let title = format!("{handlers} handlers, {name}");
+                let told =
+                    if handlers == 1 { "1 handler".to_owned() } else { format!("{handlers} handlers") };
+                let title = format!("{told}, {name}");
                 lines.extend(self.line(title, &row, who, "per_second", Unit::PerSecond, bar));
-                let title = format!("{handlers} handlers, {name}: CPU time of all of them");
+                let title = format!("{told}, {name}: CPU time of all of them");
                 lines.extend(self.line(title, &row, who, "cpu", Unit::Seconds, None));
             }
         }

@@ -96,6 +96,12 @@ pub(crate) struct Settings {
     pub(crate) rate: usize,
     #[arg(long, default_value_t = 1)]
     pub(crate) handlers: usize,
+    /// The one way of reading that is repeated, and nothing else measured: for those who count instructions
+    #[arg(long, default_value = "")]
+    pub(crate) read: String,
+    /// How often it is repeated
+    #[arg(long, default_value_t = 0)]
+    pub(crate) calls: usize,
     /// For how long each read is repeated beside the writer
     #[arg(long, default_value_t = 1_000)]
     pub(crate) millis: u64,

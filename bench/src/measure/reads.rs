@@ -63,6 +63,9 @@ pub(super) async fn measure(
     ways: Vec<Read>,
     written: Arc<AtomicUsize>,
 ) -> Result<(), Error> {
+    if !settings.read.is_empty() {
+        return repeat(&settings, &ways);
+    }
     let ways = tokio::task::spawn_blocking(move || {
         let measured = ways.into_iter().map(|(name, call)| {
             let nanos = alone(&call);
@@ -100,6 +103,18 @@ pub(super) async fn measure(
     })
     .await?;
     control.tell("/bench/pause").await
+}
+
+/// Reads in one way, and measures nothing.
+fn repeat(settings: &Settings, ways: &[Read]) -> Result<(), Error> {
+    let (_, call) = ways
+        .iter()
+        .find(|(name, _)| *name == settings.read)
+        .ok_or_else(|| format!("there is no way of reading that is called {:?}", settings.read))?;
+    for number in 0..settings.calls {
+        std::hint::black_box(call(number));
+    }
+    Ok(())
 }
 
 /// The time of one call in nanoseconds, the best of several batches.
