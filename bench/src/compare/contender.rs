@@ -74,6 +74,18 @@ impl fmt::Display for Contender {
     }
 }
 
+/// Of what instructions are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Counted {
+    /// Of the whole program.
+    All,
+    /// Of nothing but its reads.
+    Reads,
+}
+
+/// What valgrind is told to count nothing but reads: the functions that repeat them, in Rust and in Go.
+const READS: [&str; 2] = ["--toggle-collect=*reads::repeat*", "--toggle-collect=main.repeatRead"];
+
 /// How long one measurement may take.
 const PATIENCE: Duration = Duration::from_secs(600);
 
@@ -164,15 +176,21 @@ impl Programs {
         if status.success() { Ok(()) } else { Err(format!("memory cannot be used: {status}").into()) }
     }
 
-    /// How many instructions a command takes, as valgrind counts them; none if it cannot.
+    /// How many instructions a command takes, as valgrind counts them, or a part of it; none if it cannot.
     pub(super) async fn instructions(
         &self,
         contender: Contender,
         arguments: &[(&str, String)],
+        counted: Counted,
     ) -> Option<f64> {
         let (program, all) = self.command(contender, arguments)?;
+        let some: &[&str] = match counted {
+            Counted::All => &[],
+            Counted::Reads => &READS,
+        };
         let output = Command::new("valgrind")
             .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+            .args(some)
             .arg(program)
             .args(&all)
             .envs(contender.environment())

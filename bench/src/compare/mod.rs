@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use crate::Error;
 use crate::replay::{Form, Replay, one_pod};
 use crate::report::say;
-use contender::{Contender, Programs};
+use contender::{Contender, Counted, Programs};
 use plan::{COUNTED_READERS, COUNTED_READS, DECODES, Decoding, Job, Sizes, jobs};
 use results::Results;
 
@@ -172,8 +172,8 @@ impl Compare<'_> {
         arguments: &impl Fn(&str, u64) -> [(&'static str, String); N],
     ) {
         let [few, many] = COUNTED;
-        let one = self.programs.instructions(contender, &arguments("repeat", few)).await;
-        let other = self.programs.instructions(contender, &arguments("repeat", many)).await;
+        let one = self.programs.instructions(contender, &arguments("repeat", few), Counted::All).await;
+        let other = self.programs.instructions(contender, &arguments("repeat", many), Counted::All).await;
         match (one, other) {
             (Some(one), Some(other)) => {
                 self.results.add(row, contender, "instructions", (other - one) / (many - few) as f64);
@@ -182,7 +182,7 @@ impl Compare<'_> {
         }
     }
 
-    /// Counts the instructions of each way of reading: what reading takes beyond a sync without.
+    /// Counts the instructions of each way of reading.
     async fn count_reads(&mut self, sizes: &Sizes) -> Result<(), Error> {
         let row = plan::row("read", "pods", sizes.counted);
         if !self.wants(&row) {
@@ -202,16 +202,16 @@ impl Compare<'_> {
         // One is enough to see that it can be done.
         let reads = if self.options.quick { &COUNTED_READS[..1] } else { &COUNTED_READS };
         for contender in COUNTED_READERS.into_iter().filter(|contender| self.programs.has(*contender)) {
-            let Some(without) = self.programs.instructions(contender, &arguments("get", 0)).await else {
-                say_uncounted(&row, contender);
-                continue;
-            };
             for &(read, calls) in reads {
-                if let Some(with) = self.programs.instructions(contender, &arguments(read, calls)).await {
-                    let each = (with - without) / calls as f64;
-                    say(&format!("{row}, {contender}: {read}: {each:.0} instructions"));
-                    self.results.add(&row, contender, &format!("{read}_instructions"), each);
-                }
+                let arguments = arguments(read, calls);
+                let Some(all) = self.programs.instructions(contender, &arguments, Counted::Reads).await
+                else {
+                    say_uncounted(&row, contender);
+                    continue;
+                };
+                let each = all / calls as f64;
+                say(&format!("{row}, {contender}: {read}: {each:.0} instructions"));
+                self.results.add(&row, contender, &format!("{read}_instructions"), each);
             }
         }
         replay.stop().await

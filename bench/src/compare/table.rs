@@ -116,7 +116,8 @@ impl Maker<'_> {
                     continue;
                 };
                 // Nobody else decodes a part: it is compared with the whole.
-                let whole = row.split(',').next().unwrap_or(row);
+                let kept = if row.ends_with(", kept") { ", kept" } else { "" };
+                let whole = &format!("{}{kept}", row.split(',').next().unwrap_or(row));
                 let value = |number| Value { number, unit };
                 line.client_go = line.client_go.or_else(|| self.results.client_go(whole, figure).map(value));
                 line.kube_runtime =

@@ -296,8 +296,8 @@ mod tests {
 
     #[test]
     fn text_that_is_none_is_the_trouble_of_one_object() {
-        for field in [&b"\"data\":\"\xff\""[..], b"\"metadata\":{\"managedFields\":[\"\xff\"]}"] {
-            let object = [b"{\"metadata\":{\"name\":\"a\"},", field, b"}"].concat();
+        for rest in [&b"},\"data\":\"\xff\""[..], b",\"managedFields\":[\"\xff\"]}"] {
+            let object = [b"{\"metadata\":{\"name\":\"a\"", rest, b"}"].concat();
             let frame = [b"{\"type\":\"ADDED\",\"object\":", &object[..], b"}"].concat();
             let error = decode_event::<Value>(&frame, DecodeOptions::default()).unwrap_err();
             assert!(matches!(&error, EventError::Object { event, .. } if event == "ADDED"), "{error}");

@@ -374,7 +374,7 @@ mod tests {
 
     impl Held {
         fn new() -> Self {
-            let source: Arc<dyn ListWatch<ConfigMap>> = Arc::new(Silent);
+            let source: Arc<dyn ListWatch<ConfigMap>> = Arc::new(Silent(None));
             let informer = InformerBuilder::of(vec![source]).resync(PERIOD).build();
             let shared = &informer.shared;
             let log = Arc::new(Mutex::new(Vec::new()));
@@ -398,12 +398,16 @@ mod tests {
             self,
         ) -> (SharedInformer<ConfigMap>, Registration<ConfigMap>, Arc<Mutex<Vec<String>>>) {
             drop((self.producer, self.resyncing));
-            let shared = &self.informer.shared;
-            let (source, _) = shared.sources.lock().as_ref().unwrap().scopes().next().unwrap();
-            let (shared, spent) = (Arc::downgrade(shared), Arc::default());
-            Processor { shared, source, consumer: self.consumer, spent }.run().await;
+            process_first(&self.informer, self.consumer).await;
             (self.informer, self.registration, self.log)
         }
+    }
+
+    /// Takes everything out of the queue of the first source.
+    async fn process_first(informer: &SharedInformer<ConfigMap>, consumer: Consumer<ConfigMap>) {
+        let shared = &informer.shared;
+        let (source, _) = shared.sources.lock().as_ref().unwrap().scopes().next().unwrap();
+        Processor { shared: Arc::downgrade(shared), source, consumer, spent: Arc::default() }.run().await;
     }
 
     #[tokio::test(start_paused = true)]
@@ -426,39 +430,64 @@ mod tests {
         held.informer.shared.stage.lock().write(&held.informer.shared.store, write);
         tokio::time::sleep(PERIOD + Duration::from_secs(1)).await;
         assert_eq!((held.consumer.len(), held.log.lock().len()), (1, 1), "it waits");
-        let other: Arc<dyn ListWatch<ConfigMap>> = Arc::new(Silent);
+        let other: Arc<dyn ListWatch<ConfigMap>> = Arc::new(Silent(None));
         held.informer.follow([other]).unwrap();
         held.registration.drain();
         held.registration.ended().await;
         assert_eq!(*held.log.lock(), ["1", "again 1"]);
     }
 
-    /// Those who wait are woken in the order in which they are told.
-    #[tokio::test]
-    async fn an_informer_has_synced_before_its_handlers_have() {
-        let held = Held::new();
-        let (informer, log) = (held.informer.clone(), Arc::clone(&held.log));
-        let heard = Arc::clone(&held.log);
+    /// Who has synced first, of an informer and a handler of it, when something is done to it. Those who wait are woken in the
+    /// order in which they are told.
+    async fn order_of_sync(
+        informer: &SharedInformer<ConfigMap>,
+        then: impl Future<Output = ()>,
+    ) -> Vec<&'static str> {
+        let log = Arc::new(Mutex::new(Vec::new()));
         let registration = informer.add_event_handler(|_: Event<ConfigMap>| {}).unwrap();
+        let (informer, heard, noted) = (informer.clone(), Arc::clone(&log), Arc::clone(&log));
         let handler = tokio::spawn(async move {
             assert!(registration.synced().await);
-            heard.lock().push("handler".to_owned());
+            heard.lock().push("handler");
         });
         let whole = tokio::spawn(async move {
             assert!(informer.synced().await);
-            log.lock().push("informer".to_owned());
+            noted.lock().push("informer");
         });
         tokio::task::yield_now().await;
-        let empty = Delta::Replaced {
-            objects: Vec::new(),
-            resource_version: "1".to_owned(),
-            undecodable: Vec::new(),
-        };
-        held.producer.push(empty).await.unwrap();
-        let (_informer, _registration, log) = held.process().await;
+        then.await;
         handler.await.unwrap();
         whole.await.unwrap();
-        assert_eq!(*log.lock(), ["informer", "handler"]);
+        let order = log.lock().clone();
+        order
+    }
+
+    fn empty_list() -> Delta<ConfigMap> {
+        Delta::Replaced { objects: Vec::new(), resource_version: "1".to_owned(), undecodable: Vec::new() }
+    }
+
+    #[tokio::test]
+    async fn an_informer_has_synced_before_its_handlers_have() {
+        let held = Held::new();
+        let informer = held.informer.clone();
+        held.producer.push(empty_list()).await.unwrap();
+        let listed = async {
+            held.process().await;
+        };
+        assert_eq!(order_of_sync(&informer, listed).await, ["informer", "handler"]);
+    }
+
+    #[tokio::test]
+    async fn an_informer_that_is_to_wait_for_nothing_more_has_synced_before_its_handlers_have() {
+        let [one, other] =
+            ["one", "other"].map(|namespace| -> Arc<dyn ListWatch<_>> { Arc::new(Silent(Some(namespace))) });
+        let informer = InformerBuilder::of(vec![Arc::clone(&one), other]).build();
+        let (producer, consumer) = queue(10);
+        producer.push(empty_list()).await.unwrap();
+        drop(producer);
+        process_first(&informer, consumer).await;
+        let other_is_gone = async { informer.follow([one]).unwrap() };
+        assert_eq!(order_of_sync(&informer, other_is_gone).await, ["informer", "handler"]);
     }
 
     #[tokio::test]
@@ -483,10 +512,14 @@ mod tests {
         assert!(!held(&second));
     }
 
-    /// A source that is never asked.
-    struct Silent;
+    /// A source that is never asked, of a namespace or of everything.
+    struct Silent(Option<&'static str>);
 
     impl ListWatch<ConfigMap> for Silent {
+        fn scope(&self) -> Scope {
+            Scope { namespace: self.0.map(str::to_owned), ..Scope::default() }
+        }
+
         fn list<'a>(
             &'a self,
             _: &'a ListRequest,
