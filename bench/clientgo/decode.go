@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
@@ -14,6 +15,12 @@ func decoder(s settings) (func() error, error) {
 	bytes, err := os.ReadFile(s.file)
 	if err != nil {
 		return nil, err
+	}
+	if s.kind == "widgets" {
+		return func() error {
+			_, _, err := unstructured.UnstructuredJSONScheme.Decode(bytes, nil, nil)
+			return err
+		}, nil
 	}
 	unmarshal := func(pod *corev1.Pod) error { return json.Unmarshal(bytes, pod) }
 	if strings.HasSuffix(s.file, ".pb") {

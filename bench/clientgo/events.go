@@ -11,11 +11,8 @@ import (
 
 // events measures how many events a second reach all handlers.
 func events(s settings) error {
-	informer, err := newInformer(s)
+	informer, err := followed(s)
 	if err != nil {
-		return err
-	}
-	if err := start(s, informer); err != nil {
 		return err
 	}
 	var all sync.WaitGroup
@@ -48,11 +45,8 @@ const warmUp = 1000
 
 // latency measures how long events take from the server's socket to handlers.
 func latency(s settings) error {
-	informer, err := newInformer(s)
+	informer, err := followed(s)
 	if err != nil {
-		return err
-	}
-	if err := start(s, informer); err != nil {
 		return err
 	}
 	started, _, err := serverTimes(s)
@@ -92,6 +86,16 @@ func latency(s settings) error {
 	say("p50", at(0.5))
 	say("p99", at(0.99))
 	return nil
+}
+
+// followed is an informer that has synced, and watches: after a LIST the watch begins later.
+func followed(s settings) (cache.SharedIndexInformer, error) {
+	informer, err := newInformer(s)
+	if err == nil {
+		err = start(s, informer)
+	}
+	time.Sleep(time.Duration(s.settle) * time.Millisecond)
+	return informer, err
 }
 
 // addHandlers adds handlers of updates, and returns when they have heard of what is there.

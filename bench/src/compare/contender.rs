@@ -176,32 +176,34 @@ impl Programs {
         if status.success() { Ok(()) } else { Err(format!("memory cannot be used: {status}").into()) }
     }
 
-    /// How many instructions a command takes, as valgrind counts them, or a part of it; none if it cannot.
+    /// How many instructions a command takes, as valgrind counts them, or a part of it.
     pub(super) async fn instructions(
         &self,
         contender: Contender,
         arguments: &[(&str, String)],
         counted: Counted,
-    ) -> Option<f64> {
-        let (program, all) = self.command(contender, arguments)?;
+    ) -> Result<f64, Error> {
+        let (program, all) = self.command(contender, arguments).ok_or("there is no such program")?;
         let some: &[&str] = match counted {
             Counted::All => &[],
             Counted::Reads => &READS,
         };
-        let output = Command::new("valgrind")
-            .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
-            .args(some)
-            .arg(program)
-            .args(&all)
-            .envs(contender.environment())
-            // With one thread there is nothing else to be counted.
-            .env("GOMAXPROCS", "1")
-            .stdin(Stdio::null())
-            .output()
+        let mut command = Command::new("valgrind");
+        command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).args(some);
+        // What else a program does is not to be counted on other threads.
+        command.arg(program).args(&all).envs(contender.environment()).env("GOMAXPROCS", "1");
+        command.stdin(Stdio::null()).kill_on_drop(true);
+        let output = tokio::time::timeout(PATIENCE, command.output())
             .await
-            .ok()?;
+            .map_err(|_| "valgrind does not end")?
+            .map_err(|error| format!("valgrind cannot be run: {error}"))?;
         let said = String::from_utf8_lossy(&output.stderr);
-        let line = said.lines().find(|line| line.contains("Collected :"))?;
-        line.rsplit_once(": ")?.1.trim().parse().ok()
+        let last = said.lines().last().unwrap_or_default();
+        if !output.status.success() {
+            return Err(format!("valgrind failed, {}: {last}", output.status).into());
+        }
+        let line = said.lines().find_map(|line| line.split_once("Collected : "));
+        let count: f64 = line.ok_or("valgrind does not say how many there are")?.1.trim().parse()?;
+        if count > 0.0 { Ok(count) } else { Err("valgrind has not seen what is to be counted".into()) }
     }
 }

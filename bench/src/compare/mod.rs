@@ -13,7 +13,7 @@ mod table;
 use std::path::{Path, PathBuf};
 
 use crate::Error;
-use crate::replay::{Form, Replay, one_pod};
+use crate::replay::{Form, Replay, one_pod, one_widget};
 use crate::report::say;
 use contender::{Contender, Counted, Programs};
 use plan::{COUNTED_READERS, COUNTED_READS, DECODES, Decoding, Job, Sizes, jobs};
@@ -86,7 +86,9 @@ struct Compare<'a> {
 impl Compare<'_> {
     async fn all(mut self, sizes: &Sizes) -> Result<Results, Error> {
         self.decode(sizes).await?;
-        self.count_reads(sizes).await?;
+        for kind in ["pods", "widgets"] {
+            self.count_reads(kind, sizes.counted).await?;
+        }
         for job in jobs(sizes) {
             if self.wants(&job.row) {
                 self.job(&job).await?;
@@ -124,17 +126,22 @@ impl Compare<'_> {
     /// Decodes one pod again and again, and counts the instructions of it.
     async fn decode(&mut self, sizes: &Sizes) -> Result<(), Error> {
         let folder = Folder::new()?;
-        for Decoding { row, form, target, kept, contenders } in DECODES {
+        for Decoding { row, kind, form, target, kept, contenders } in DECODES {
             if !self.wants(row) {
                 continue;
             }
-            let file = folder.0.join(format!("pod.{form}"));
-            let bytes = one_pod(if form == "pb" { Form::Protobuf } else { Form::Json })?;
+            let file = folder.0.join(format!("{kind}.{form}"));
+            let bytes = match (kind, form) {
+                ("widgets", _) => one_widget(),
+                (_, "pb") => one_pod(Form::Protobuf)?,
+                _ => one_pod(Form::Json)?,
+            };
             std::fs::write(&file, bytes)?;
             let arguments = |step: &str, count: u64| {
                 let file = file.to_string_lossy().into_owned();
                 [
                     ("step", step.to_owned()),
+                    ("kind", kind.to_owned()),
                     ("file", file),
                     ("target", target.to_owned()),
                     ("keep", if kept { sizes.kept } else { 0 }.to_string()),
@@ -175,51 +182,49 @@ impl Compare<'_> {
         let one = self.programs.instructions(contender, &arguments("repeat", few), Counted::All).await;
         let other = self.programs.instructions(contender, &arguments("repeat", many), Counted::All).await;
         match (one, other) {
-            (Some(one), Some(other)) => {
+            (Ok(one), Ok(other)) => {
                 self.results.add(row, contender, "instructions", (other - one) / (many - few) as f64);
             }
-            _ => say_uncounted(row, contender),
+            (Err(error), _) | (_, Err(error)) => say_uncounted(row, contender, &error),
         }
     }
 
     /// Counts the instructions of each way of reading.
-    async fn count_reads(&mut self, sizes: &Sizes) -> Result<(), Error> {
-        let row = plan::row("read", "pods", sizes.counted);
+    async fn count_reads(&mut self, kind: &str, count: u64) -> Result<(), Error> {
+        let row = plan::row("instructions", kind, count);
         if !self.wants(&row) {
             return Ok(());
         }
-        let replay = Replay::start(sizes.counted, 0).await?;
-        let arguments = |read: &str, calls: u64| {
-            [
-                ("step", "reads".to_owned()),
-                ("url", replay.url().to_owned()),
-                ("count", sizes.counted.to_string()),
-                ("settle", sizes.settle.to_string()),
-                ("read", read.to_owned()),
-                ("calls", calls.to_string()),
-            ]
-        };
+        let replay = if kind == "pods" { Replay::start(count, 0) } else { Replay::start(0, count) }.await?;
         // One is enough to see that it can be done.
         let reads = if self.options.quick { &COUNTED_READS[..1] } else { &COUNTED_READS };
         for contender in COUNTED_READERS.into_iter().filter(|contender| self.programs.has(*contender)) {
             for &(read, calls) in reads {
-                let arguments = arguments(read, calls);
-                let Some(all) = self.programs.instructions(contender, &arguments, Counted::Reads).await
-                else {
-                    say_uncounted(&row, contender);
-                    continue;
-                };
-                let each = all / calls as f64;
-                say(&format!("{row}, {contender}: {read}: {each:.0} instructions"));
-                self.results.add(&row, contender, &format!("{read}_instructions"), each);
+                let arguments = [
+                    ("step", "reads".to_owned()),
+                    ("url", replay.url().to_owned()),
+                    ("kind", kind.to_owned()),
+                    ("count", count.to_string()),
+                    ("settle", "0".to_owned()),
+                    ("read", read.to_owned()),
+                    ("calls", calls.to_string()),
+                ];
+                match self.programs.instructions(contender, &arguments, Counted::Reads).await {
+                    Ok(all) => {
+                        let each = all / calls as f64;
+                        say(&format!("{row}, {contender}: {read}: {each:.0} instructions"));
+                        self.results.add(&row, contender, &format!("{read}_instructions"), each);
+                    }
+                    Err(error) => say_uncounted(&format!("{row}, {read}"), contender, &error),
+                }
             }
         }
         replay.stop().await
     }
 }
 
-fn say_uncounted(row: &str, contender: Contender) {
-    say(&format!("{row}, {contender}: instructions are not counted: valgrind is not there, or cannot"));
+fn say_uncounted(row: &str, contender: Contender, error: &Error) {
+    say(&format!("{row}, {contender}: instructions are not counted: {error}"));
 }
 
 /// A folder that goes away.

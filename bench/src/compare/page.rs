@@ -17,14 +17,17 @@ pub(super) fn page(sections: &[Section], command: &str, rounds: (usize, usize)) 
         the libraries take turns. Times are the least of the rounds, rates the most, memory the middle one. Before each \
         measurement with objects a process of its own uses 64 KiB of memory for each of them, or half of what there is, and \
         ends: the first use of memory since long takes several times as long as the next, in a virtual machine, whoever it is.\n\n\
-        client-go and kube-rs are shown in whichever of their ways, LIST or WatchList, is better on that line (after the sync \
-        there is one of kube-rs only, and one of client-go where instructions are counted: after a WatchList). client-go's \
+        client-go and kube-rs are shown in whichever of their ways, LIST or WatchList, is better on that line, but \
+        for kube-rs events and reads come after a WatchList only, and its latency is not measured: it has one consumer, unless unstable \
+        features are used. client-go's \
         memory is its resident set as it stands two seconds after the sync; `FreeOSMemory` lines say what would be left if the \
         program gave back all that it could. Ours starts with WatchList, and gives nothing back by hand.\n\n\
         The pods, and the custom resources, are each of one shape, and only some texts differ: so a new object can be written over \
-        an old one almost everywhere, which events gain from. Where shapes differ it is less. client-go takes fewer than 5,000 events of \
-        custom resources a second: what is said of its latency at that rate is how long they queue.\n\n\
-        In lines of reads the ratio is of speed: 2 is twice as fast.\n\n\
+        an old one almost everywhere, which events gain from. Where shapes differ it is less. client-go hardly takes 5,000 events of \
+        custom resources a second: what is said of its latency at that rate is mostly how long they queue.\n\n\
+        In lines of reads the ratio is of speed: 2 is twice as fast. Instructions are counted by callgrind, once: of \
+        decoding, what a program with more of it takes beyond one with less; of reads, nothing but the reads, after each object was read \
+        once, in client-go without its collector of garbage and after a WatchList. There fewer are better.\n\n\
         A library does not choose the allocator of a program. The Rust programs here, kube-rs among them, have jemalloc \
         (`tikv-jemallocator`, with large pages: `.cargo/config.toml`), as Go programs have Go's; lines with \"the system's allocator\" are of the same program without it.\n\n\
         - Machine: {}\n- Load average when the page was made, over 1, 5 and 15 minutes: {}\n",

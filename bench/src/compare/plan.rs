@@ -34,7 +34,7 @@ pub(super) struct Sizes {
     pub(super) decodes: u64,
     /// How many decoded pods are kept, where any are.
     pub(super) kept: u64,
-    /// How many pods are read when instructions are counted.
+    /// How many objects are read when instructions are counted.
     pub(super) counted: u64,
 }
 
@@ -120,13 +120,14 @@ pub(super) fn jobs(sizes: &Sizes) -> Vec<Job> {
 /// All measurements of one kind, with copies of so many objects, and with so many events.
 fn jobs_of(kind: &str, counts: &[u64], events: u64, sizes: &Sizes) -> Vec<Job> {
     let everybody = [&OURS[..], &ON_SYSTEM, &GO, &KUBE_RUNTIME].concat();
-    let one_each = [&OURS[..], &GO, &[ONE_KUBE_RUNTIME]].concat();
+    let after_sync = [&OURS[..], &GO, &[ONE_KUBE_RUNTIME]].concat();
+    // kube-runtime has one consumer, unless unstable features are used.
+    let with_handlers = [&[OURS[0], OURS[2]], &GO[..]].concat();
     let most = counts.iter().copied().max().unwrap_or(0);
     let mut jobs: Vec<Job> = counts.iter().map(|&count| job("sync", kind, count, &everybody)).collect();
     jobs.push(job("relist", kind, most, &[&OURS[..], &GO, &KUBE_RUNTIME].concat()));
     for handlers in [1, 10, 100] {
-        let many = [&[OURS[0], OURS[2]], &GO[..]].concat();
-        let who = if handlers == 1 { &one_each } else { &many };
+        let who = if handlers == 1 { &after_sync } else { &with_handlers };
         let who = &[&who[..], &[ON_SYSTEM[0], ON_SYSTEM[2]]].concat();
         let mut told = job("events", kind, sizes.objects_of_events, who);
         told.row = row("events", kind, handlers);
@@ -134,12 +135,11 @@ fn jobs_of(kind: &str, counts: &[u64], events: u64, sizes: &Sizes) -> Vec<Job> {
         jobs.push(told);
     }
     let (rate, seconds) = sizes.rate;
-    let who = [&[OURS[0], OURS[2]], &GO[..]].concat();
-    let mut latency = job("latency", kind, sizes.objects_of_events, &who);
+    let mut latency = job("latency", kind, sizes.objects_of_events, &with_handlers);
     latency.arguments.extend([("rate", rate.to_string()), ("events", (rate * seconds).to_string())]);
     latency.arguments.push(("handlers", "10".to_owned()));
     jobs.push(latency);
-    jobs.push(reads(kind, most, &one_each, sizes));
+    jobs.push(reads(kind, most, &after_sync, sizes));
     jobs
 }
 
@@ -155,8 +155,7 @@ fn job(step: &str, kind: &str, count: u64, contenders: &[Contender]) -> Job {
     Job { row: row(step, kind, count), served, contenders: contenders.to_vec(), arguments }
 }
 
-/// Ways of reading of which instructions are counted, and how often each is repeated for that: often enough for a collector
-/// of garbage to have its share.
+/// Ways of reading of which instructions are counted, and how often each is repeated for that.
 pub(super) const COUNTED_READS: [(&str, u64); 6] =
     [("get", 20_000), ("look", 20_000), ("namespace", 500), ("index", 3_000), ("all", 500), ("label", 200)];
 
@@ -169,6 +168,7 @@ pub(super) const KEPT: u64 = 10_000;
 /// What is decoded by itself.
 pub(super) struct Decoding {
     pub(super) row: &'static str,
+    pub(super) kind: &'static str,
     pub(super) form: &'static str,
     /// What it becomes.
     pub(super) target: &'static str,
@@ -183,10 +183,10 @@ const fn decoding(
     target: &'static str,
     contenders: &'static [Contender],
 ) -> Decoding {
-    Decoding { row, form, target, kept: false, contenders }
+    Decoding { row, kind: "pods", form, target, kept: false, contenders }
 }
 
-pub(super) const DECODES: [Decoding; 9] = [
+pub(super) const DECODES: [Decoding; 11] = [
     decoding("decode protobuf", "pb", "pod", &[OURS[2], ONE_GO, ON_SYSTEM[2]]),
     Decoding {
         kept: true,
@@ -196,7 +196,12 @@ pub(super) const DECODES: [Decoding; 9] = [
     Decoding { kept: true, ..decoding("decode protobuf, remade, kept", "pb", "remake", &[OURS[2]]) },
     decoding("decode protobuf, copied", "pb", "copy", &[OURS[2], ON_SYSTEM[2]]),
     decoding("decode protobuf, five fields", "pb", "few", &[OURS[2]]),
+    decoding("decode protobuf, brief", "pb", "brief", &[OURS[2]]),
     decoding("decode protobuf, projection", "pb", "projection", &[OURS[2]]),
     decoding("decode JSON", "json", "pod", &[OURS[2], ONE_GO, ONE_KUBE_RUNTIME]),
     decoding("decode JSON, five fields", "json", "few", &[OURS[2]]),
+    Decoding {
+        kind: "widgets",
+        ..decoding("decode custom resource", "json", "pod", &[OURS[2], ONE_GO, ONE_KUBE_RUNTIME])
+    },
 ];

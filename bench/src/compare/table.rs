@@ -9,7 +9,8 @@ use super::results::Results;
 pub(super) fn sections(results: &Results, sizes: &Sizes) -> Vec<Section> {
     let maker = Maker { results };
     let most = sizes.most();
-    let mut all = vec![maker.decode(), maker.counted_reads(sizes.counted)];
+    let mut all = vec![maker.decode()];
+    all.extend(["pods", "widgets"].map(|kind| maker.counted_reads(kind, sizes.counted)));
     for &count in &sizes.pods {
         all.push(maker.sync("pods", count, count == most));
     }
@@ -94,7 +95,18 @@ impl Maker<'_> {
                 "no decoding: a copy of the full type, the system's allocator",
                 None,
             ),
-            ("decode protobuf, five fields", DECODED, "protobuf, five fields", Some(AtMost(0.08))),
+            (
+                "decode protobuf, five fields",
+                DECODED,
+                "protobuf, five fields of a plain struct",
+                Some(AtMost(0.08)),
+            ),
+            (
+                "decode protobuf, brief",
+                DECODED,
+                "protobuf, brief metadata and three fields (`Projection`)",
+                None,
+            ),
             (
                 "decode protobuf, projection",
                 DECODED,
@@ -102,7 +114,8 @@ impl Maker<'_> {
                 None,
             ),
             ("decode JSON", DECODED, "JSON, full type", Some(AtMostOfKube(0.7))),
-            ("decode JSON, five fields", DECODED, "JSON, five fields", None),
+            ("decode JSON, five fields", DECODED, "JSON, five fields of a plain struct", None),
+            ("decode custom resource", DECODED, "a custom resource without a type, JSON", None),
         ];
         for (figure, unit, what) in [
             ("ns", Unit::Seconds, "time"),
@@ -131,11 +144,11 @@ impl Maker<'_> {
                 lines.push(line);
             }
         }
-        Section { title: "Decode one pod".to_owned(), lines }
+        Section { title: "Decode one object: a pod, unless it is said otherwise".to_owned(), lines }
     }
 
-    fn counted_reads(&self, count: u64) -> Section {
-        let row = row("read", "pods", count);
+    fn counted_reads(&self, kind: &str, count: u64) -> Section {
+        let row = row("instructions", kind, count);
         let mut lines = Vec::new();
         for (read, what, _) in READS {
             for who in [DECODED, ADAPTIVE] {
@@ -143,7 +156,8 @@ impl Maker<'_> {
                 lines.extend(self.line(title, &row, who, &figure, Unit::Instructions, None));
             }
         }
-        let title = format!("Instructions of one read, {} pods, nobody writes", thousands(count as f64));
+        let (count, kind) = (thousands(count as f64), kind_name(kind));
+        let title = format!("Instructions of one read, {count} {kind}, nobody writes");
         Section { title, lines }
     }
 
@@ -390,4 +404,41 @@ fn residency(who: Contender) -> &'static str {
 
 fn kind_name(kind: &str) -> &'static str {
     if kind == "pods" { "pods" } else { "custom resources" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::contender::Way;
+    use super::*;
+
+    const GO: Contender = Contender::ClientGo(Way::WatchList);
+
+    fn line(section: &Section, title: &str) -> Line {
+        section.lines.iter().find(|line| line.title.contains(title)).unwrap().clone()
+    }
+
+    #[test]
+    fn what_nobody_else_does_is_compared_with_the_nearest_that_they_do() {
+        let mut results = Results::default();
+        for (row, nanos) in [("decode protobuf", 10.0), ("decode protobuf, kept", 20.0)] {
+            results.add(row, GO, "ns", nanos);
+        }
+        for row in ["decode protobuf, remade", "decode protobuf, remade, kept"] {
+            results.add(row, DECODED, "ns", 5.0);
+        }
+        let decode = Maker { results: &results }.decode();
+        assert_eq!(line(&decode, "made of an old one").client_go.unwrap().number, 10.0 / 1e9);
+        assert_eq!(line(&decode, "made of the oldest").client_go.unwrap().number, 20.0 / 1e9);
+    }
+
+    #[test]
+    fn of_instructions_fewer_are_better() {
+        let mut results = Results::default();
+        results.add("instructions pods 1000", DECODED, "get_instructions", 450.0);
+        results.add("instructions pods 1000", GO, "get_instructions", 900.0);
+        let counted = Maker { results: &results }.counted_reads("pods", 1_000);
+        let get = line(&counted, "get by key, decoded");
+        assert_eq!(get.ratio(get.client_go), Some(0.5));
+        assert!(!get.loses());
+    }
 }

@@ -1,13 +1,14 @@
-//! One pod, from bytes to a value.
+//! One object, from bytes to a value.
 
 use k8s_openapi::api::core::v1::Pod;
-use kube_informer::projection::Projection;
+use kube_core::DynamicObject;
+use kube_informer::projection::{Brief, Projection};
 use kube_wire::{DecodeOptions, Encoding};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::process::cpu;
-use super::{Library, Settings, Step, Target, figure};
+use super::{Library, Sample, Settings, Step, Target, figure};
 use crate::Error;
 use crate::report::now;
 
@@ -104,21 +105,29 @@ pub(super) fn run(settings: &Settings) -> Result<(), Error> {
 fn decoder(settings: &Settings) -> Decode {
     let protobuf = settings.file.ends_with(".pb");
     let encoding = if protobuf { Encoding::best_for("", "v1", "Pod") } else { Encoding::Json };
-    if settings.library == Library::KubeRuntime {
-        // What kube-runtime does with each object.
-        let mut kept = Kept::<Pod>::new(settings.keep);
-        return Box::new(move |bytes| {
-            kept.put(serde_json::from_slice(bytes)?);
-            Ok(())
-        });
+    match (settings.library, settings.kind) {
+        (Library::KubeRuntime, Sample::Pods) => return theirs::<Pod>(settings.keep),
+        (Library::KubeRuntime, Sample::Widgets) => return theirs::<DynamicObject>(settings.keep),
+        (_, Sample::Widgets) => return ours::<DynamicObject>(encoding, settings.keep),
+        (_, Sample::Pods) => {}
     }
     match settings.target {
         Target::Pod => ours::<Pod>(encoding, settings.keep),
         Target::Few => ours::<Few>(encoding, settings.keep),
         Target::Projection => ours::<Projection<Pod, Fields>>(encoding, settings.keep),
+        Target::Brief => ours::<Projection<Pod, Fields, Brief>>(encoding, settings.keep),
         Target::Copy => copies::<Pod>(encoding, settings.keep),
         Target::Remake => remakes::<Pod>(encoding, settings.keep),
     }
+}
+
+/// What kube-runtime does with each object.
+fn theirs<K: DeserializeOwned + 'static>(keep: usize) -> Decode {
+    let mut kept = Kept::<K>::new(keep);
+    Box::new(move |bytes| {
+        kept.put(serde_json::from_slice(bytes)?);
+        Ok(())
+    })
 }
 
 fn ours<K: DeserializeOwned + 'static>(encoding: Encoding, keep: usize) -> Decode {

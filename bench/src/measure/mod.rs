@@ -65,6 +65,8 @@ pub(crate) enum Target {
     Few,
     /// The metadata and three fields: what an informer of a projection keeps.
     Projection,
+    /// The same with the metadata in brief.
+    Brief,
     /// The whole type, copied from one that was decoded before: what no decoder can be quicker than.
     Copy,
     /// The whole type, made of one that nobody needs any more, as an informer does while much arrives.

@@ -214,6 +214,11 @@ pub(crate) fn one_pod(form: Form) -> Result<Vec<u8>, Error> {
     }
 }
 
+/// The custom object, in JSON.
+pub(crate) fn one_widget() -> Vec<u8> {
+    WIDGET.trim().as_bytes().to_vec()
+}
+
 /// The version that an object has in lists.
 fn version(number: u64, changed: bool) -> u64 {
     // The last of each hundred, so that the last of all is among them.

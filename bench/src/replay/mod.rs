@@ -13,7 +13,7 @@ mod wire;
 
 pub(crate) use answer::EVENT_VERSION;
 pub(crate) use child::{Control, Replay};
-pub(crate) use kind::{CHANGED_EACH, Form, one_pod};
+pub(crate) use kind::{CHANGED_EACH, Form, one_pod, one_widget};
 pub(crate) use template::{PER_NAMESPACE, PER_NODE};
 
 use std::collections::HashMap;

@@ -62,7 +62,8 @@ pub enum Residency {
     Packed,
     /// Packed, but what is looked at again and again stays decoded, and what was looked at once does for a moment.
     Adaptive {
-        /// About how much memory the decoded values may take, beside those that wait as in [`Packed`](Self::Packed).
+        /// About how much memory the decoded values may take, beside those that wait as in [`Packed`](Self::Packed): of each
+        /// source, where an informer has one for each of several namespaces.
         warm_bytes: usize,
     },
 }

@@ -36,6 +36,13 @@
 //! # }
 //! # tokio::runtime::Runtime::new().unwrap().block_on(example()).unwrap();
 //! ```
+//!
+//! Who needs no more of the metadata than what an informer does, leaves the rest of it unread too: with
+//! `Projection<Pod, Placement, Brief>` annotations, owners and finalizers are passed over ([`Brief`]).
+
+mod brief;
+
+pub use brief::{Brief, Metadata, Whole};
 
 use std::any::type_name;
 use std::borrow::Cow;
@@ -49,45 +56,45 @@ use serde::de::value::{CowStrDeserializer, MapAccessDeserializer};
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
-/// Some fields of a kind: its metadata, and those that `P` names. Derefs to `P`.
+/// Some fields of a kind: its metadata, all of it or in [brief](Brief), and those that `P` names. Derefs to `P`.
 #[derive(Serialize)]
 #[serde(bound(serialize = "P: Serialize"))]
-pub struct Projection<K, P> {
-    /// What every object has.
+pub struct Projection<K, P, M = Whole> {
+    /// What every object has, as far as `M` reads it.
     pub metadata: ObjectMeta,
     /// The fields that matter.
     #[serde(flatten)]
     pub fields: P,
     #[serde(skip)]
-    kind: PhantomData<fn() -> K>,
+    kind: PhantomData<fn() -> (K, M)>,
 }
 
-impl<K, P> Projection<K, P> {
+impl<K, P, M> Projection<K, P, M> {
     /// An object of its parts.
     pub fn new(metadata: ObjectMeta, fields: P) -> Self {
         Self { metadata, fields, kind: PhantomData }
     }
 }
 
-impl<K, P: Clone> Clone for Projection<K, P> {
+impl<K, P: Clone, M> Clone for Projection<K, P, M> {
     fn clone(&self) -> Self {
         Self::new(self.metadata.clone(), self.fields.clone())
     }
 }
 
-impl<K, P: PartialEq> PartialEq for Projection<K, P> {
+impl<K, P: PartialEq, M> PartialEq for Projection<K, P, M> {
     fn eq(&self, other: &Self) -> bool {
         self.metadata == other.metadata && self.fields == other.fields
     }
 }
 
-impl<K, P: fmt::Debug> fmt::Debug for Projection<K, P> {
+impl<K, P: fmt::Debug, M> fmt::Debug for Projection<K, P, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Projection").field("metadata", &self.metadata).field("fields", &self.fields).finish()
     }
 }
 
-impl<K, P> Deref for Projection<K, P> {
+impl<K, P, M> Deref for Projection<K, P, M> {
     type Target = P;
 
     fn deref(&self) -> &P {
@@ -95,7 +102,7 @@ impl<K, P> Deref for Projection<K, P> {
     }
 }
 
-impl<K: Resource, P> Resource for Projection<K, P> {
+impl<K: Resource, P, M> Resource for Projection<K, P, M> {
     type DynamicType = K::DynamicType;
     type Scope = K::Scope;
 
@@ -124,7 +131,7 @@ impl<K: Resource, P> Resource for Projection<K, P> {
     }
 }
 
-impl<'de, K, P: Deserialize<'de>> Deserialize<'de> for Projection<K, P> {
+impl<'de, K, P: Deserialize<'de>, M: Metadata> Deserialize<'de> for Projection<K, P, M> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(Fields(PhantomData))
     }
@@ -136,30 +143,30 @@ pub(crate) fn is_projection<K>() -> bool {
     name(type_name::<K>()) == name(type_name::<Projection<(), ()>>())
 }
 
-struct Fields<K, P>(PhantomData<fn() -> (K, P)>);
+struct Fields<T>(PhantomData<fn() -> T>);
 
-impl<'de, K, P: Deserialize<'de>> Visitor<'de> for Fields<K, P> {
-    type Value = Projection<K, P>;
+impl<'de, K, P: Deserialize<'de>, M: Metadata> Visitor<'de> for Fields<Projection<K, P, M>> {
+    type Value = Projection<K, P, M>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Projection<K, P>, A::Error> {
-        let mut metadata = None;
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        let mut metadata: Option<M::Read> = None;
         let fields =
             P::deserialize(MapAccessDeserializer::new(WithoutMetadata { map, metadata: &mut metadata }))?;
-        Ok(Projection::new(metadata.unwrap_or_default(), fields))
+        Ok(Projection::new(metadata.map(Into::into).unwrap_or_default(), fields))
     }
 }
 
 /// The members of an object, without the metadata, which is put aside.
-struct WithoutMetadata<'a, A> {
+struct WithoutMetadata<'a, A, M> {
     map: A,
-    metadata: &'a mut Option<ObjectMeta>,
+    metadata: &'a mut Option<M>,
 }
 
-impl<'de, A: MapAccess<'de>> MapAccess<'de> for WithoutMetadata<'_, A> {
+impl<'de, A: MapAccess<'de>, M: Deserialize<'de>> MapAccess<'de> for WithoutMetadata<'_, A, M> {
     type Error = A::Error;
 
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, A::Error> {
@@ -247,6 +254,24 @@ mod tests {
             assert_eq!(pod.spec.node_name.as_deref(), Some("n"));
             assert_eq!(pod.status.as_ref().unwrap().phase, "Running");
         }
+    }
+
+    #[test]
+    fn in_brief_there_is_of_the_metadata_what_an_informer_needs() {
+        let meta = r#"{"annotations":7,"creationTimestamp":7,"deletionTimestamp":"2026-01-02T03:04:05Z","finalizers":7,"generation":3,"labels":{"app":"web"},"managedFields":7,"name":"a","namespace":"b","ownerReferences":7,"resourceVersion":"5","uid":"u"}"#;
+        let text = format!(r#"{{"metadata":{meta},"spec":{{"nodeName":"n"}}}}"#);
+        type Short = Projection<Pod, Placement, Brief>;
+        let pod: Short = decode_object(text.as_bytes(), DecodeOptions::default()).unwrap();
+        let meta = pod.meta();
+        let texts = [&meta.name, &meta.namespace, &meta.uid, &meta.resource_version];
+        assert_eq!(texts.map(|text| text.as_deref().unwrap()), ["a", "b", "u", "5"]);
+        assert_eq!((meta.generation, meta.labels.as_ref().unwrap()["app"].as_str()), (Some(3), "web"));
+        assert!(meta.deletion_timestamp.is_some() && meta.annotations.is_none());
+        assert!(
+            decode_object::<Slim>(text.as_bytes(), DecodeOptions::default()).is_err(),
+            "the whole is read"
+        );
+        assert!(is_projection::<Short>() && is_projection::<Slim>() && !is_projection::<Pod>());
     }
 
     #[test]
