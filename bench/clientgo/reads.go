@@ -54,8 +54,7 @@ func reads(s settings) error {
 	if s.read != "" {
 		way, err := called(s.read, ways)
 		if err == nil {
-			// The thread does nothing else: no other goroutine is on it, and no garbage is collected.
-			runtime.LockOSThread()
+			// No garbage is collected meanwhile.
 			debug.SetGCPercent(-1)
 			runtime.GC()
 			// What the first look at each object takes is not counted.

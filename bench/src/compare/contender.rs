@@ -190,8 +190,9 @@ impl Programs {
         };
         let mut command = Command::new("valgrind");
         command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).args(some);
-        // What else a program does is not to be counted on other threads.
-        command.arg(program).args(&all).envs(contender.environment()).env("GOMAXPROCS", "1");
+        command.arg(program).args(&all).envs(contender.environment());
+        // What else a Go program does is not to come between.
+        command.env("GOMAXPROCS", "1").env("GODEBUG", "asyncpreemptoff=1");
         command.stdin(Stdio::null()).kill_on_drop(true);
         let output = tokio::time::timeout(PATIENCE, command.output())
             .await
