@@ -91,11 +91,14 @@ func latency(s settings) error {
 // followed is an informer that has synced, and watches: after a LIST the watch begins later.
 func followed(s settings) (cache.SharedIndexInformer, error) {
 	informer, err := newInformer(s)
-	if err == nil {
-		err = start(s, informer)
+	if err != nil {
+		return nil, err
+	}
+	if err := start(s, informer); err != nil {
+		return nil, err
 	}
 	time.Sleep(time.Duration(s.settle) * time.Millisecond)
-	return informer, err
+	return informer, nil
 }
 
 // addHandlers adds handlers of updates, and returns when they have heard of what is there.

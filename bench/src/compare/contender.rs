@@ -199,7 +199,7 @@ impl Programs {
             .map_err(|_| "valgrind does not end")?
             .map_err(|error| format!("valgrind cannot be run: {error}"))?;
         let said = String::from_utf8_lossy(&output.stderr);
-        let last = said.lines().last().unwrap_or_default();
+        let last = said.lines().rfind(|line| !line.is_empty()).unwrap_or_default();
         if !output.status.success() {
             return Err(format!("valgrind failed, {}: {last}", output.status).into());
         }

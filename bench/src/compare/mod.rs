@@ -86,7 +86,9 @@ struct Compare<'a> {
 impl Compare<'_> {
     async fn all(mut self, sizes: &Sizes) -> Result<Results, Error> {
         self.decode(sizes).await?;
-        for kind in ["pods", "widgets"] {
+        // One is enough to see that it can be done.
+        let kinds: &[&str] = if self.options.quick { &["pods"] } else { &["pods", "widgets"] };
+        for &kind in kinds {
             self.count_reads(kind, sizes.counted).await?;
         }
         for job in jobs(sizes) {
@@ -196,7 +198,6 @@ impl Compare<'_> {
             return Ok(());
         }
         let replay = if kind == "pods" { Replay::start(count, 0) } else { Replay::start(0, count) }.await?;
-        // One is enough to see that it can be done.
         let reads = if self.options.quick { &COUNTED_READS[..1] } else { &COUNTED_READS };
         for contender in COUNTED_READERS.into_iter().filter(|contender| self.programs.has(*contender)) {
             for &(read, calls) in reads {

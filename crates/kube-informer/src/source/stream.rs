@@ -341,7 +341,7 @@ mod tests {
 
     use super::*;
     use crate::object::Residency;
-    use crate::projection::Projection;
+    use crate::projection::{Brief, Projection};
 
     async fn last_of<P>(mut parts: BoxStream<'static, Result<P, SourceError>>) -> Result<P, SourceError> {
         let mut last = None;
@@ -463,18 +463,27 @@ mod tests {
     #[tokio::test]
     async fn a_projection_keeps_its_fields_and_not_the_bytes_of_the_whole_from_both_encodings() {
         let kind = ProtoMessage::of("", "v1", "Pod").unwrap();
-        let pod = serde_json::json!({"metadata": {"name": "x", "namespace": "a"}, "spec": {"nodeName": "n", "containers": []}});
+        let pod = serde_json::json!({"metadata": {"name": "x", "namespace": "a", "labels": {"app": "web"}, "annotations": {"b": "c"}}, "spec": {"nodeName": "n", "containers": []}});
         let json = format!("{}\n", serde_json::json!({"type": "MODIFIED", "object": pod})).into_bytes();
         let proto = frame(&encode_object_proto(&pod, kind).unwrap());
         for (encoding, bytes) in [(Encoding::Json, json), (Encoding::best_for("", "v1", "Pod"), proto)] {
             let reading = reading_as(encoding);
             let want = Arc::new(Want::new().residency(Residency::default()));
-            let part =
-                last_of(watch_stream::<Projection<Pod, Placement>>(Body::from(bytes), reading, &want, false));
+            let body = Body::from(bytes.clone());
+            let part = last_of(watch_stream::<Projection<Pod, Placement>>(body, reading, &want, false));
             let Ok(WatchPart::Event(Event::Modified(object))) = part.await else { panic!("{encoding:?}") };
             assert_eq!(object.spec.node_name.as_deref(), Some("n"));
             assert_eq!((object.key(), object.packed_bytes()), ("a/x", 0));
+            assert!(object.metadata.annotations.is_some());
             assert!(object.resting().is_decoded());
+
+            type Short = Projection<Pod, Placement, Brief>;
+            let want = Arc::new(Want::new().residency(Residency::default()));
+            let part = last_of(watch_stream::<Short>(Body::from(bytes), reading_as(encoding), &want, false));
+            let Ok(WatchPart::Event(Event::Modified(object))) = part.await else { panic!("{encoding:?}") };
+            assert_eq!(object.spec.node_name.as_deref(), Some("n"));
+            assert_eq!((object.key(), object.labels().get("app")), ("a/x", Some("web")));
+            assert!(object.metadata.annotations.is_none(), "it is passed over");
         }
     }
 }
