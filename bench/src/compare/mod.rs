@@ -1,6 +1,7 @@
 //! The comparison: the same measurements of kube-informer, client-go and kube-runtime, in turns.
 
 mod contender;
+mod growth;
 mod line;
 mod page;
 mod peers;
@@ -96,6 +97,7 @@ impl Compare<'_> {
                 self.job(&job).await?;
             }
         }
+        self.growth(&sizes.pods).await?;
         Ok(self.results)
     }
 

@@ -25,6 +25,9 @@ pub(super) fn page(sections: &[Section], command: &str, rounds: (usize, usize)) 
         The pods, and the custom resources, are each of one shape, and only some texts differ: so a new object can be written over \
         an old one almost everywhere, which events gain from. Where shapes differ it is less. client-go hardly takes 5,000 events of \
         custom resources a second: what is said of its latency at that rate is mostly how long they queue.\n\n\
+        What one more object costs is told from as many syncs of each size, taken together, as copy the same number of objects: a \
+        short sync can fall whole into a quick moment of the machine, a long one cannot, and the quickest of a few of each say that \
+        large copies cost more (those lines are there, too).\n\n\
         In lines of reads the ratio is of speed: 2 is twice as fast. Instructions are counted by callgrind, once: of \
         decoding, what a program with more of it takes beyond one with less; of reads, nothing but the reads, after each object was read \
         once, in client-go without its collector of garbage and after a WatchList. There fewer are better.\n\n\

@@ -10,7 +10,7 @@ pub(super) fn reason(section: &str, line: &str) -> &'static str {
 
 /// Parts of the titles of a section and a line, and the reason. What was measured says how; what was not says that it is a
 /// guess.
-const REASONS: [(&str, &str, &str); 17] = [
+const REASONS: [(&str, &str, &str); 16] = [
     ("Sync 100,000 custom resources", "CPU time", "The allocator: with jemalloc it is not so."),
     (
         "Decode",
@@ -77,12 +77,6 @@ const REASONS: [(&str, &str, &str); 17] = [
         "",
         "Two cores have the server, the writer and the reader: the more time one has, the less have the others. Not looked into \
         further.",
-    ),
-    (
-        "one more object",
-        "decoded",
-        "The line of CPU time says nearly the same, so it is not noise alone, though the small syncs vary by a quarter. That the \
-        processor finds less of a larger memory near is a guess.",
     ),
     (
         "one more object",

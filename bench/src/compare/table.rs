@@ -1,6 +1,7 @@
 //! From figures to lines.
 
 use super::contender::{Contender, Residency};
+use super::growth::growth;
 use super::line::{Bar, Line, Section, Unit, Value, thousands};
 use super::plan::{ON_SYSTEM, OURS, Sizes, row};
 use super::results::Results;
@@ -105,7 +106,7 @@ impl Maker<'_> {
                 "decode protobuf, brief",
                 DECODED,
                 "protobuf, brief metadata and three fields (`Projection`)",
-                None,
+                Some(AtMost(0.08)),
             ),
             (
                 "decode protobuf, projection",
@@ -355,29 +356,29 @@ impl Maker<'_> {
 
     /// Time and memory of each further object, between the two larger sizes and between the two smaller ones.
     fn linear(&self, sizes: &[u64]) -> Section {
-        let mut lines = Vec::new();
-        if let [.., small, middle, large] = *sizes {
-            for who in OURS {
-                for (figure, what) in
-                    [("seconds", "wall time"), ("cpu", "CPU time"), ("resident", "resident")]
-                {
-                    let at = |count: u64| self.results.get(&row("sync", "pods", count), who, figure);
-                    let slope = |from: u64, to: u64| Some((at(to)? - at(from)?) / (to - from) as f64);
-                    let (Some(first), Some(second)) = (slope(small, middle), slope(middle, large)) else {
-                        continue;
-                    };
-                    lines.push(Line {
-                        title: format!("{what}, {}", residency(who)),
-                        ours: Value { number: second / first, unit: Unit::Ratio },
-                        client_go: None,
-                        kube_runtime: None,
-                        bar: Some(Bar::OwnAtMost(1.15)).filter(|_| figure != "cpu"),
-                    });
-                }
-            }
-        }
         let title = "What one more object costs, large ÷ small (1 is linear)".to_owned();
-        Section { title, lines }
+        let [.., small, middle, large] = *sizes else { return Section { title, lines: Vec::new() } };
+        let sync = |count| row("sync", "pods", count);
+        let figures: [(_, _, &dyn Fn(u64) -> String, bool); 5] = [
+            ("seconds", "wall time", &growth, true),
+            ("cpu", "CPU time", &growth, false),
+            ("seconds", "wall time of the quickest sync of each size", &sync, false),
+            ("cpu", "CPU time of the cheapest", &sync, false),
+            ("resident", "resident", &sync, true),
+        ];
+        let ways = OURS.into_iter().flat_map(|who| figures.map(|figure| (who, figure)));
+        let lines = ways.filter_map(|(who, (figure, what, row, has_bar))| {
+            let at = |count| self.results.get(&row(count), who, figure);
+            let slope = |from, to| Some((at(to)? - at(from)?) / (to - from) as f64);
+            Some(Line {
+                title: format!("{what}, {}", residency(who)),
+                ours: Value { number: slope(middle, large)? / slope(small, middle)?, unit: Unit::Ratio },
+                client_go: None,
+                kube_runtime: None,
+                bar: has_bar.then_some(Bar::OwnAtMost(1.15)),
+            })
+        });
+        Section { title, lines: lines.collect() }
     }
 }
 
@@ -440,5 +441,20 @@ mod tests {
         let get = line(&counted, "get by key, decoded");
         assert_eq!(get.ratio(get.client_go), Some(0.5));
         assert!(!get.loses());
+    }
+
+    #[test]
+    fn what_one_more_object_costs_is_told_from_syncs_that_were_taken_together() {
+        let mut results = Results::default();
+        for (count, together, quickest) in [(10, 0.3, 0.2), (100, 1.2, 0.7), (1000, 12.0, 9.7)] {
+            results.add(&growth(count), DECODED, "seconds", together);
+            results.add(&row("sync", "pods", count), DECODED, "seconds", quickest);
+        }
+        let linear = Maker { results: &results }.linear(&[10, 100, 1000]);
+        let told = line(&linear, "wall time, decoded");
+        assert!((told.ours.number - 1.2).abs() < 1e-9 && told.bar.is_some());
+        let quickest = line(&linear, "wall time of the quickest");
+        assert!((quickest.ours.number - 1.8).abs() < 1e-9 && quickest.bar.is_none());
+        assert!(Maker { results: &results }.linear(&[10, 100]).lines.is_empty());
     }
 }

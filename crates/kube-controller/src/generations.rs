@@ -30,8 +30,11 @@ impl<K: Eq + Hash, V> Generations<K, V> {
         K: Borrow<Q>,
         Q: Eq + Hash + ?Sized,
     {
-        if self.young.remove(key).is_none() {
-            self.old.remove(key);
+        // Mostly nothing is remembered: then no key needs to be hashed.
+        let mut forget =
+            |generation: &mut HashMap<K, V>| !generation.is_empty() && generation.remove(key).is_some();
+        if !forget(&mut self.young) {
+            forget(&mut self.old);
         }
     }
 

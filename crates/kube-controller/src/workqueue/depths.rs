@@ -16,9 +16,10 @@ pub(crate) struct Depths {
 impl Depths {
     pub(super) fn add(&mut self, priority: i32) {
         if self.counted.len() < MAX_PRIORITIES {
-            self.counted.entry(priority).or_default();
+            *self.counted.entry(priority).or_default() += 1;
+        } else {
+            *self.of(priority) += 1;
         }
-        *self.of(priority) += 1;
     }
 
     pub(super) fn remove(&mut self, priority: i32) {

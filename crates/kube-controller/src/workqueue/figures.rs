@@ -1,6 +1,5 @@
 //! What is counted about a queue.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
@@ -8,6 +7,7 @@ use tokio::time::Instant;
 
 use super::Rules;
 use super::depths::Depths;
+use super::running::{Running, Seat};
 use super::slab::Id;
 
 /// What is counted about a queue.
@@ -16,7 +16,7 @@ pub(super) struct Figures {
     adds: u64,
     retries: u64,
     depths: Depths,
-    running: BTreeSet<(Instant, Id)>,
+    running: Running,
     /// Only where somebody wants to see them.
     times: Option<Times>,
 }
@@ -56,7 +56,7 @@ impl Figures {
             adds: 0,
             retries: 0,
             depths: Depths::default(),
-            running: BTreeSet::new(),
+            running: Running::default(),
             times: shown.then(|| Times { waited: histogram(), worked: histogram() }),
         }
     }
@@ -79,32 +79,29 @@ impl Figures {
         self.retries += 1;
     }
 
-    pub(super) fn taken(&mut self, id: Id, priority: i32, since: Instant, now: Instant) {
+    /// Says where it sits from now on.
+    pub(super) fn taken(&mut self, id: Id, priority: i32, since: Instant, now: Instant) -> Seat {
         self.depths.remove(priority);
-        self.running.insert((now, id));
         if let Some(times) = &self.times {
             times.waited.observe(now.saturating_duration_since(since).as_secs_f64());
         }
+        self.running.insert(id, now)
     }
 
-    pub(super) fn finished(&mut self, id: Id, since: Instant, now: Instant) {
-        self.running.remove(&(since, id));
+    /// Says who sits there now in its place, if somebody does.
+    pub(super) fn finished(&mut self, seat: Seat, now: Instant) -> Option<Id> {
+        let (since, moved) = self.running.remove(seat)?;
         if let Some(times) = &self.times {
             times.worked.observe(now.saturating_duration_since(since).as_secs_f64());
         }
+        moved
     }
 
-    pub(super) fn running(&self) -> usize {
-        self.running.len()
-    }
-
-    /// What is being worked on, the oldest first.
-    pub(super) fn running_ids(&self) -> impl Iterator<Item = Id> + '_ {
-        self.running.iter().map(|(_, id)| *id)
+    pub(super) fn running(&self) -> &Running {
+        &self.running
     }
 
     pub(super) fn observe(&self, rules: Rules, now: Instant) -> Observation {
-        let needed = |(since, _): &(Instant, Id)| now.saturating_duration_since(*since);
         let times = self.times.clone().unwrap_or_else(|| Times { waited: histogram(), worked: histogram() });
         Observation {
             of_controller: false,
@@ -114,8 +111,8 @@ impl Figures {
             retries: self.retries,
             waited: times.waited,
             worked: times.worked,
-            unfinished: self.running.iter().map(needed).sum(),
-            longest: self.running.first().map(needed).unwrap_or_default(),
+            unfinished: self.running.needed(now).sum(),
+            longest: self.running.needed(now).max().unwrap_or_default(),
         }
     }
 }

@@ -49,6 +49,7 @@ pub mod limiter;
 mod options;
 mod queue;
 mod ready;
+mod running;
 mod slab;
 mod state;
 mod work;

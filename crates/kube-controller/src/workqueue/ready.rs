@@ -112,15 +112,15 @@ impl Ready {
 
     pub(super) fn insert(&mut self, place: Place, id: Id, is_there: impl Fn(Id, u64) -> bool) {
         let waiting = Waiting { counter: place.counter, id };
-        self.lanes.entry(place.priority).or_default().insert(waiting);
+        let lane = self.lanes.entry(place.priority).or_default();
+        lane.insert(waiting);
         self.ages.push_back(waiting);
         self.len += 1;
-        if self.ages.len() > 2 * self.len + STALE {
+        let most = 2 * self.len + STALE;
+        if self.ages.len() > most {
             self.ages.retain(|waiting| is_there(waiting.id, waiting.counter));
         }
-        if let Some(lane) = self.lanes.get_mut(&place.priority)
-            && lane.len() > 2 * self.len + STALE
-        {
+        if lane.len() > most {
             lane.line.retain(|waiting| is_there(waiting.id, waiting.counter));
             lane.early.retain(|counter, id| is_there(*id, *counter));
         }

@@ -7,7 +7,8 @@ use tokio::time::Instant;
 
 use super::figures::{Figures, Observation};
 use super::ready::{Place, Ready};
-use super::slab::{Id, Keyed, Slab};
+use super::running::Seat;
+use super::slab::{Hash, Id, Keyed, Slab};
 use super::{Key, Rules};
 
 /// A delay that is longer than this is as long as this: thirty years.
@@ -36,6 +37,7 @@ pub(super) struct State<T> {
 #[derive(Debug)]
 struct Entry<T> {
     item: T,
+    hash: Hash,
     waits: Waits,
     /// Its place in the order, if it waits.
     place: Place,
@@ -43,7 +45,7 @@ struct Entry<T> {
     since: Instant,
     /// Few have one.
     delay: Option<Box<Delay>>,
-    working: Option<Instant>,
+    working: Option<Seat>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +60,10 @@ enum Waits {
 impl<T> Keyed<T> for Entry<T> {
     fn key(&self) -> &T {
         &self.item
+    }
+
+    fn hash(&self) -> Hash {
+        self.hash
     }
 }
 
@@ -122,8 +128,9 @@ impl<T: Key> State<T> {
             self.figures.retried();
         }
         let promoted = self.promote(now);
-        let id = self.entries.id_of(item, |item| Entry {
+        let id = self.entries.id_of(item, |item, hash| Entry {
             item,
+            hash,
             waits: Waits::No,
             place: Place::default(),
             since: now,
@@ -149,18 +156,21 @@ impl<T: Key> State<T> {
             };
         };
         entry.waits = Waits::No;
-        entry.working = Some(now);
         let priority = entry.place.priority();
-        self.figures.taken(id, priority, entry.since, now);
+        entry.working = Some(self.figures.taken(id, priority, entry.since, now));
         Take::Work(Taken { id, item: entry.item.clone(), priority })
     }
 
     /// Somebody is done with what was taken.
     pub(super) fn done(&mut self, now: Instant, id: Id) {
         let Some(entry) = self.entries.get_mut(id) else { return };
-        if let Some(since) = entry.working.take() {
-            self.figures.finished(id, since, now);
+        let seat = entry.working.take();
+        if let Some(moved) = seat.and_then(|seat| self.figures.finished(seat, now))
+            && let Some(entry) = self.entries.get_mut(moved)
+        {
+            entry.working = seat;
         }
+        let Some(entry) = self.entries.get_mut(id) else { return };
         if entry.waits != Waits::Again {
             return self.forget_if_unused(id);
         }
@@ -189,7 +199,7 @@ impl<T: Key> State<T> {
         self.promote(now);
         let mut dropped = Vec::new();
         let mut waiting = self.ready.drain(is_there(&self.entries));
-        waiting.extend(self.figures.running_ids());
+        waiting.extend(self.figures.running().ids());
         for id in waiting {
             let Some(entry) = self.entries.get_mut(id).filter(|entry| entry.waits != Waits::No) else {
                 continue;
@@ -217,7 +227,7 @@ impl<T: Key> State<T> {
 
     /// Nothing waits, and nobody works.
     pub(super) fn is_idle(&self) -> bool {
-        self.ready.is_empty() && self.figures.running() == 0
+        self.ready.is_empty() && self.figures.running().len() == 0
     }
 
     pub(super) fn has_ready(&self) -> bool {

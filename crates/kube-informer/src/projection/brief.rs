@@ -1,10 +1,11 @@
 //! How much of the metadata a projection reads.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Deserializer, MapAccess, Visitor};
 
 /// How much of the metadata a [`Projection`](super::Projection) reads: [`Whole`] or [`Brief`].
 pub trait Metadata: Closed + 'static {
@@ -49,8 +50,38 @@ pub struct BriefMetadata {
     resource_version: Option<String>,
     generation: Option<i64>,
     deletion_timestamp: Option<Time>,
-    labels: Option<BTreeMap<String, String>>,
+    labels: Option<Labels>,
 }
+
+/// Labels come in order, so that a map of all of them needs no search for the place of each.
+struct Labels(BTreeMap<String, String>);
+
+impl<'de> Deserialize<'de> for Labels {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entries;
+
+        impl<'de> Visitor<'de> for Entries {
+            type Value = Labels;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a map")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Labels, A::Error> {
+                let mut all = Vec::with_capacity(map.size_hint().unwrap_or(0).min(MANY_LABELS));
+                while let Some(label) = map.next_entry()? {
+                    all.push(label);
+                }
+                Ok(Labels(all.into_iter().collect()))
+            }
+        }
+
+        deserializer.deserialize_map(Entries)
+    }
+}
+
+/// For more labels than this, memory is not taken before they are there.
+const MANY_LABELS: usize = 64;
 
 impl From<BriefMetadata> for ObjectMeta {
     fn from(brief: BriefMetadata) -> Self {
@@ -61,7 +92,7 @@ impl From<BriefMetadata> for ObjectMeta {
             resource_version: brief.resource_version,
             generation: brief.generation,
             deletion_timestamp: brief.deletion_timestamp,
-            labels: brief.labels,
+            labels: brief.labels.map(|Labels(labels)| labels),
             ..Self::default()
         }
     }

@@ -7,6 +7,7 @@ use super::MAX_DEPTH;
 use super::error::{Cause, ProtoError};
 use super::table::{Field, Message, Step};
 use super::value::{Context, Slot, Value};
+use super::wanted::{self, Names};
 use super::wire::{BYTES, Raw, Reader, Tag, VARINT};
 use crate::object::DecodeOptions;
 
@@ -63,6 +64,15 @@ impl<'a, 'de> Fields<'a, 'de> {
             slot: Slot::new(context, depth),
             lean: false,
         })
+    }
+
+    /// The same without those that a struct does not name. One that names nothing does not say what it wants.
+    #[inline]
+    pub(super) fn named(mut self, names: Names) -> Self {
+        if !names.is_empty() {
+            self.at.steps = wanted::steps(self.slot.context.table, self.at.message, names);
+        }
+        self
     }
 
     /// The fields of a whole object.

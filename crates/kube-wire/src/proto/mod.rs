@@ -29,6 +29,7 @@ mod table;
 mod time;
 mod typed;
 mod value;
+mod wanted;
 mod wire;
 mod write;
 

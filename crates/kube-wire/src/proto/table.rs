@@ -32,6 +32,14 @@ pub(crate) struct Message {
     numbers: u16,
 }
 
+impl Message {
+    /// A number that no other message has.
+    #[inline]
+    pub(crate) fn place(self) -> usize {
+        self.first as usize
+    }
+}
+
 impl Step {
     #[inline]
     pub(crate) fn is_bytes(self) -> bool {

@@ -13,6 +13,7 @@ use super::runs::{Elements, Entries};
 use super::special;
 use super::table::{Field, Kind, Shape, Table};
 use super::time::{TIME_BYTES, Time};
+use super::wanted::Names;
 use super::wire::{Raw, check_text, text};
 
 /// What is the same for all values of one object.
@@ -265,10 +266,14 @@ impl<'de> Deserializer<'de> for Value<'_, '_, 'de> {
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         _name: &'static str,
-        _fields: &'static [&'static str],
+        names: Names,
         visitor: V,
     ) -> Result<V::Value, ProtoError> {
-        self.deserialize_map(visitor)
+        if self.is_one(Kind::Message) {
+            visitor.visit_map(&mut self.fields()?.named(names))
+        } else {
+            self.any(visitor)
+        }
     }
 
     #[inline]
