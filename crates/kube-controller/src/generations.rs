@@ -31,7 +31,7 @@ impl<K: Eq + Hash, V> Generations<K, V> {
         Q: Eq + Hash + ?Sized,
     {
         // Mostly nothing is remembered: then no key needs to be hashed.
-        let mut forget =
+        let forget =
             |generation: &mut HashMap<K, V>| !generation.is_empty() && generation.remove(key).is_some();
         if !forget(&mut self.young) {
             forget(&mut self.old);

@@ -77,13 +77,21 @@ impl Keys {
         }
     }
 
+    /// Makes room for so many keys in all, so that the table does not grow again and again until they are there.
+    pub(super) fn reserve(&mut self, keys: usize) {
+        let mut slots = self.slots.len();
+        while is_too_small(slots, keys) {
+            slots *= 2;
+        }
+        if slots > self.slots.len() {
+            self.resize(slots);
+        }
+    }
+
     /// Puts in the place of a key that is not there.
     pub(super) fn insert(&mut self, hash: u64, place: u32) {
-        let (part, whole) = FULL;
-        if (self.used + 1) * whole > self.slots.len() * part {
-            self.resize(self.slots.len() * 2);
-        }
         self.used += 1;
+        self.reserve(self.used);
         self.put(Slot::new(short(hash), place));
     }
 
@@ -149,6 +157,11 @@ impl Keys {
     fn mask(&self) -> usize {
         self.slots.len() - 1
     }
+}
+
+fn is_too_small(slots: usize, keys: usize) -> bool {
+    let (part, whole) = FULL;
+    keys * whole > slots * part
 }
 
 /// The part of a hash that is kept.
@@ -237,6 +250,22 @@ mod tests {
         }
         assert_eq!(table.slots.len(), LEAST);
         assert_eq!(table.find(spread(9_995), Some), Some(9_995));
+    }
+
+    #[test]
+    fn room_that_was_made_is_used_and_what_was_there_stays() {
+        let mut table = Keys::new();
+        table.insert(spread(0), 0);
+        table.reserve(10_000);
+        assert_eq!((table.slots.len(), table.used), (16_384, 1));
+        table.reserve(5);
+        for key in 1..10_000 {
+            table.insert(spread(key), key);
+        }
+        assert_eq!((table.slots.len(), table.used), (16_384, 10_000));
+        assert!(
+            (0..10_000).all(|key| table.find(spread(key), |known| (known == key).then_some(())).is_some())
+        );
     }
 
     #[test]

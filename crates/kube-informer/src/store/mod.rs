@@ -225,6 +225,7 @@ impl<K: Resource> Store<K> {
         let current = self.shared.current.load_full();
         let (mut next, mut written) = (Snapshot::clone(&current), Vec::with_capacity(objects.len()));
         let (mut seen, mut held) = (vec![false; current.len()], HELD_BYTES);
+        next.reserve(objects.len());
         for object in objects {
             let place = current.place(object.key());
             if let Some(seen) = place.and_then(|place| seen.get_mut(place as usize)) {

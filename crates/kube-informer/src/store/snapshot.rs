@@ -131,7 +131,12 @@ impl<K> Snapshot<K> {
 
     /// The place of a key.
     pub(super) fn place(&self, key: &str) -> Option<u32> {
-        self.keys.find(hash_key(key), |place| (self.key(place) == key).then_some(place))
+        if self.is_empty() { None } else { self.place_of(hash_key(key), key) }
+    }
+
+    /// The same of a key with this hash.
+    fn place_of(&self, hash: u64, key: &str) -> Option<u32> {
+        self.keys.find(hash, |place| (self.key(place) == key).then_some(place))
     }
 
     pub(super) fn object(&self, place: u32) -> Option<Object<K>> {
@@ -175,14 +180,19 @@ impl<K> Snapshot<K> {
         self.version = Some(version);
     }
 
+    /// Makes room for so many objects in all.
+    pub(super) fn reserve(&mut self, objects: usize) {
+        self.keys.reserve(objects);
+    }
+
     /// Puts an object in; returns what was there under its key.
     pub(super) fn put(&mut self, object: &Object<K>) -> Option<Object<K>> {
-        let unseen = object.is_unseen();
-        let old = match self.place(object.key()) {
+        let (unseen, hash) = (object.is_unseen(), hash_key(object.key()));
+        let old = match self.place_of(hash, object.key()) {
             Some(place) => self.replace(place, object),
             None => {
                 let place = self.places.push(Place::of(object));
-                self.keys.insert(hash_key(object.key()), place);
+                self.keys.insert(hash, place);
                 for index in &mut self.indexes {
                     Arc::make_mut(index).add(object);
                 }
