@@ -1,19 +1,20 @@
 //! What one more object costs.
 //!
-//! A short sync can fall whole into a quick moment of the machine, and a long one cannot: the quickest of a few of each would
-//! say that large copies cost more, though they do not. So of each size as many syncs are taken together as copy the same
-//! number of objects, and sizes take turns.
+//! A short sync can fall whole into a quick moment of the machine, and a long one hardly can: of a few of each, the quickest can
+//! say that large copies cost more when they do not. So as many syncs of each size are taken as copy the same number of objects,
+//! sizes take turns, and it is the mean that counts.
 
-use std::collections::BTreeMap;
-
-use super::plan::{OURS, row};
+use super::plan::{OURS, Sizes, row};
 use super::{Compare, TOUCHED_EACH};
 use crate::Error;
 use crate::replay::Replay;
 use crate::report::say;
 
 /// No more syncs than this are taken together.
-const MOST_SYNCS: u64 = 100;
+const MOST_SYNCS: u64 = 300;
+
+/// What is told, and the mean of it.
+pub(super) const MEANS: [(&str, &str); 2] = [("seconds", "mean_seconds"), ("cpu", "mean_cpu")];
 
 /// The name of a row.
 pub(super) fn growth(count: u64) -> String {
@@ -21,40 +22,40 @@ pub(super) fn growth(count: u64) -> String {
 }
 
 impl Compare<'_> {
-    /// Syncs of all sizes; needs three, or nothing can be compared.
-    pub(super) async fn growth(&mut self, sizes: &[u64]) -> Result<(), Error> {
-        let Some(&large) = sizes.last().filter(|_| sizes.len() >= 3) else { return Ok(()) };
+    /// Syncs of the three largest sizes; with fewer nothing can be compared.
+    pub(super) async fn growth(&mut self, sizes: &Sizes) -> Result<(), Error> {
+        let [.., small, middle, large] = *sizes.pods else { return Ok(()) };
         let mut servers = Vec::new();
-        for &count in sizes.iter().filter(|&&count| self.wants(&growth(count))) {
+        for count in [small, middle, large].into_iter().filter(|&count| self.wants(&growth(count))) {
             servers.push((count, Replay::start(count, 0).await?));
         }
         for round in 1..=self.options.rounds {
             for who in OURS {
                 for (count, replay) in &servers {
-                    let times = (large / count).clamp(1, MOST_SYNCS);
-                    let mut sums = BTreeMap::<String, f64>::new();
+                    let row = growth(*count);
+                    let times = (sizes.large_syncs * large / count).clamp(1, MOST_SYNCS);
+                    let arguments = [
+                        ("step", "sync".to_owned()),
+                        ("count", count.to_string()),
+                        ("settle", "0".to_owned()),
+                        ("url", replay.url().to_owned()),
+                    ];
+                    let mut sums = MEANS.map(|_| 0.0);
                     for _ in 0..times {
                         replay.reset().await?;
                         self.programs.touch(count * TOUCHED_EACH).await?;
-                        let arguments = [
-                            ("step", "sync".to_owned()),
-                            ("count", count.to_string()),
-                            ("settle", "0".to_owned()),
-                            ("url", replay.url().to_owned()),
-                        ];
-                        for figure in self.programs.measure(who, &arguments).await? {
-                            *sums.entry(figure.figure).or_default() += figure.value;
+                        for told in self.programs.measure(who, &arguments).await? {
+                            let of =
+                                MEANS.iter().zip(&mut sums).find(|((figure, _), _)| *figure == told.figure);
+                            if let Some((_, sum)) = of {
+                                *sum += told.value;
+                            }
                         }
                     }
-                    for (figure, sum) in
-                        sums.iter().filter(|(figure, _)| ["seconds", "cpu"].contains(&figure.as_str()))
-                    {
-                        let mean = sum / times as f64;
-                        say(&format!(
-                            "{}, round {round}, {who}: {figure} {mean:.5}, the mean of {times}",
-                            growth(*count)
-                        ));
-                        self.results.add(&growth(*count), who, figure, mean);
+                    for ((_, mean), sum) in MEANS.iter().zip(sums) {
+                        let value = sum / times as f64;
+                        say(&format!("{row}, round {round}, {who}: {mean} {value:.5}, of {times} syncs"));
+                        self.results.add(&row, who, mean, value);
                     }
                 }
             }

@@ -49,13 +49,15 @@ pub(crate) async fn run(options: &Options) -> Result<(), Error> {
         Some(file) => Results::load(file)?,
         None => {
             let client_go = if options.without_go { None } else { peers::build(!options.quick)? };
-            let compare =
+            let mut compare =
                 Compare { programs: Programs::new(client_go)?, options, results: Results::default() };
-            let results = compare.all(&sizes).await?;
+            let outcome = compare.all(&sizes).await;
+            // What was measured before something failed is not lost.
             let file = std::env::current_exe()?.with_file_name("bench-figures.jsonl");
-            results.save(&file)?;
+            compare.results.save(&file)?;
             say(&format!("all figures are in {}", file.display()));
-            results
+            outcome?;
+            compare.results
         }
     };
     let mut sections = table::sections(&results, &sizes);
@@ -85,7 +87,7 @@ struct Compare<'a> {
 }
 
 impl Compare<'_> {
-    async fn all(mut self, sizes: &Sizes) -> Result<Results, Error> {
+    async fn all(&mut self, sizes: &Sizes) -> Result<(), Error> {
         self.decode(sizes).await?;
         // One is enough to see that it can be done.
         let kinds: &[&str] = if self.options.quick { &["pods"] } else { &["pods", "widgets"] };
@@ -97,8 +99,7 @@ impl Compare<'_> {
                 self.job(&job).await?;
             }
         }
-        self.growth(&sizes.pods).await?;
-        Ok(self.results)
+        self.growth(sizes).await
     }
 
     fn wants(&self, row: &str) -> bool {

@@ -36,6 +36,8 @@ pub(super) struct Sizes {
     pub(super) kept: u64,
     /// How many objects are read when instructions are counted.
     pub(super) counted: u64,
+    /// How many syncs of the largest size are taken together to see what one more object costs.
+    pub(super) large_syncs: u64,
 }
 
 impl Sizes {
@@ -53,12 +55,13 @@ impl Sizes {
             decodes: 20_000,
             kept: KEPT,
             counted: 1_000,
+            large_syncs: 3,
         }
     }
 
     pub(super) fn quick() -> Self {
         Self {
-            pods: vec![200],
+            pods: vec![20, 60, 200],
             widgets: 200,
             objects_of_events: 200,
             events: 2_000,
@@ -68,6 +71,7 @@ impl Sizes {
             decodes: 50,
             kept: 10,
             counted: 200,
+            large_syncs: 1,
         }
     }
 

@@ -28,7 +28,7 @@ pub(super) enum Pick {
     Least,
     /// The largest: rates, which noise only makes smaller.
     Most,
-    /// The one in the middle: memory and shares.
+    /// The one in the middle: memory, shares and means.
     Middle,
 }
 
@@ -41,6 +41,8 @@ impl Pick {
             _ if figure.starts_with("resident") || figure == "peak" || figure.ends_with("_found") => {
                 Pick::Middle
             }
+            // A mean is of many already.
+            _ if figure.starts_with("mean_") => Pick::Middle,
             _ => Pick::Least,
         }
     }

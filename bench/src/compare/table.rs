@@ -360,8 +360,8 @@ impl Maker<'_> {
         let [.., small, middle, large] = *sizes else { return Section { title, lines: Vec::new() } };
         let sync = |count| row("sync", "pods", count);
         let figures: [(_, _, &dyn Fn(u64) -> String, bool); 5] = [
-            ("seconds", "wall time", &growth, true),
-            ("cpu", "CPU time", &growth, false),
+            ("mean_seconds", "wall time", &growth, true),
+            ("mean_cpu", "CPU time", &growth, false),
             ("seconds", "wall time of the quickest sync of each size", &sync, false),
             ("cpu", "CPU time of the cheapest", &sync, false),
             ("resident", "resident", &sync, true),
@@ -447,7 +447,7 @@ mod tests {
     fn what_one_more_object_costs_is_told_from_syncs_that_were_taken_together() {
         let mut results = Results::default();
         for (count, together, quickest) in [(10, 0.3, 0.2), (100, 1.2, 0.7), (1000, 12.0, 9.7)] {
-            results.add(&growth(count), DECODED, "seconds", together);
+            results.add(&growth(count), DECODED, "mean_seconds", together);
             results.add(&row("sync", "pods", count), DECODED, "seconds", quickest);
         }
         let linear = Maker { results: &results }.linear(&[10, 100, 1000]);

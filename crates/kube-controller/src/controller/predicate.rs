@@ -19,7 +19,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use kube_core::{Resource, ResourceExt, SelectorExt};
+use kube_core::{Resource, SelectorExt};
 use kube_informer::Object;
 use kube_informer::fanout::{Deleted, Event};
 use kube_informer::selector::{SelectorError, parse_labels};
@@ -75,12 +75,15 @@ pub fn resource_version_changed<K: 'static>() -> Predicate<K> {
 /// Updates that changed what is wanted of the object. Status, metadata and resyncs do not matter. Only for kinds that
 /// count their `generation`, and have a status that is written by itself.
 pub fn generation_changed<K: Resource + 'static>() -> Predicate<K> {
-    changed(|old: &Object<K>, new: &Object<K>| old.meta().generation != new.meta().generation)
+    changed(|old: &Object<K>, new: &Object<K>| old.metadata().generation != new.metadata().generation)
 }
 
 /// Updates that changed an annotation.
 pub fn annotations_changed<K: Resource + 'static>() -> Predicate<K> {
-    changed(|old: &Object<K>, new: &Object<K>| old.annotations() != new.annotations())
+    changed(|old: &Object<K>, new: &Object<K>| {
+        let (old, new) = (old.metadata(), new.metadata());
+        old.annotations.iter().flatten().ne(new.annotations.iter().flatten())
+    })
 }
 
 /// Updates that changed a label.

@@ -33,7 +33,7 @@ impl Source<ObjectName> {
 
     /// The owners of the objects of a kind: of those that an object had, and of those that it has.
     pub fn owners(watch: impl IntoWatch, owner: Owner, which: Owners) -> Self {
-        Self::mapped(watch, move |object| owner.find(object.meta(), which))
+        Self::mapped(watch, move |object| owner.find(&object.metadata(), which))
     }
 }
 

@@ -1,8 +1,12 @@
 //! An object that is looked at in a snapshot, and not taken out of it.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube_core::Resource;
 
 use super::packed::View;
 use super::{Labels, Object, Sight, Stored};
@@ -56,6 +60,14 @@ impl<'a, K> ObjectRef<'a, K> {
     /// The object's labels.
     pub fn labels(&self) -> Labels<'a> {
         self.stored.labels()
+    }
+
+    /// The object's metadata; see [`Object::metadata`].
+    pub fn metadata(&self) -> Cow<'_, ObjectMeta>
+    where
+        K: Resource,
+    {
+        self.stored.metadata(&self.view)
     }
 
     /// Whether it is the same version of the same object in memory.

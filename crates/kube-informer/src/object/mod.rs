@@ -2,7 +2,8 @@
 //!
 //! An [`Object`] derefs to its type, clones in no time and cannot be changed. How it rests is a matter of
 //! [`Residency`]: decoded, or packed as the bytes that the server sent, which need a fraction of the memory and are
-//! decoded when somebody looks. What identifies an object, and its labels, are readable without decoding.
+//! decoded when somebody looks. What identifies an object, and its labels, are readable without decoding, and the rest of its
+//! metadata without decoding anything else ([`Object::metadata`]).
 
 mod any;
 mod borrowed;
@@ -35,10 +36,12 @@ pub(crate) use spent::{Spent, Used};
 pub(crate) use types::say_kind;
 pub(crate) use warm::Warm;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube_core::Resource;
 
 use head::Head;
@@ -120,6 +123,13 @@ impl<K: Resource> Object<K> {
     /// The same, where it is already.
     pub(crate) fn boxed(object: Box<K>) -> Self {
         Self::resting_as(Head::of(object.meta()), Rest::Decoded(object))
+    }
+
+    /// The object's metadata: annotations, owners, finalizers and all else. Of an object that rests as bytes, and of which nobody
+    /// has the value, nothing but the metadata is decoded, each time. Who looks into the rest as well uses the field of the
+    /// value, `object.metadata`.
+    pub fn metadata(&self) -> Cow<'_, ObjectMeta> {
+        self.stored.metadata(self.sight.cell())
     }
 
     /// An object that is changed before anybody sees it, and rests decoded. What it is remains what it was before.
@@ -309,6 +319,19 @@ impl<K> Stored<K> {
     #[inline]
     pub(crate) fn object(&self) -> Object<K> {
         Object { stored: self.clone(), sight: Sight::Own(OnceLock::new()) }
+    }
+
+    /// Its metadata: that of the value, where somebody has it, or else read without the rest.
+    fn metadata<'a>(&'a self, view: &'a OnceLock<Arc<View<K>>>) -> Cow<'a, ObjectMeta>
+    where
+        K: Resource,
+    {
+        let read = match &self.0.rest {
+            Rest::Packed(packed) if view.get().is_none() => packed.metadata(),
+            Rest::Borrowed(borrowed) if view.get().is_none() => borrowed.metadata(),
+            _ => None,
+        };
+        read.map_or_else(|| Cow::Borrowed(self.look(view).meta()), Cow::Owned)
     }
 
     /// Looks into it; what has to be decoded for that is kept where it is said.

@@ -3,9 +3,11 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
-use kube_wire::DecodeError;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube_wire::{DecodeError, DecodeOptions, Encoding};
 use parking_lot::Mutex;
 
+use super::raw::Raw;
 use super::told::Ahead;
 use super::warm::Warm;
 
@@ -16,6 +18,8 @@ type Decode<K> = Box<dyn Fn(&[u8], Option<Box<K>>) -> Result<Box<K>, DecodeError
 pub(crate) struct Codec<K> {
     decode: Decode<K>,
     warm: Option<Warm<K>>,
+    /// How the bytes are written, if that is known: then a part of them can be read.
+    written: Option<(Encoding, DecodeOptions)>,
     /// Whether it is done before objects are told.
     ahead: Ahead,
 }
@@ -26,7 +30,12 @@ impl<K> Codec<K> {
         decode: impl Fn(&[u8], Option<Box<K>>) -> Result<Box<K>, DecodeError> + Send + Sync + 'static,
         warm: Option<Warm<K>>,
     ) -> Self {
-        Self { decode: Box::new(decode), warm, ahead: Ahead::default() }
+        Self { decode: Box::new(decode), warm, written: None, ahead: Ahead::default() }
+    }
+
+    /// The same for bytes that are written so.
+    pub(crate) fn of_bytes_in(self, encoding: Encoding, options: DecodeOptions) -> Self {
+        Self { written: Some((encoding, options)), ..self }
     }
 
     /// Whether the next object should be decoded before it is told.
@@ -54,6 +63,12 @@ impl<K> Packed<K> {
 
     pub(super) fn is_decoded(&self) -> bool {
         self.value.is_held()
+    }
+
+    /// The metadata, read without the rest; none if somebody has the whole value, or it cannot be read so.
+    pub(super) fn metadata(&self) -> Option<ObjectMeta> {
+        let (encoding, options) = self.codec.written.filter(|_| !self.is_decoded())?;
+        Raw::metadata_of(&self.bytes, encoding, options)
     }
 
     pub(super) fn view(&self) -> Arc<View<K>> {

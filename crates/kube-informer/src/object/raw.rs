@@ -24,6 +24,15 @@ pub(crate) struct Raw {
 }
 
 impl Raw {
+    /// The metadata of an object, read without the rest.
+    pub(super) fn metadata_of(
+        bytes: &[u8],
+        encoding: Encoding,
+        options: DecodeOptions,
+    ) -> Option<ObjectMeta> {
+        encoding.decode_object::<Self>(bytes, options).ok().map(|raw| raw.metadata)
+    }
+
     pub(crate) fn namespace(&self) -> &str {
         self.metadata.namespace.as_deref().unwrap_or("")
     }
@@ -243,6 +252,16 @@ impl<K> Borrowed<K> {
 
     pub(super) fn is_decoded(&self) -> bool {
         matches!(&*self.seen, Seen::Fits { value, .. } if value.is_held())
+    }
+
+    /// The metadata, read without the rest; none if somebody has the whole value.
+    pub(super) fn metadata(&self) -> Option<ObjectMeta> {
+        match &self.base.0.rest {
+            Rest::Base(base) if !self.is_decoded() => {
+                Raw::metadata_of(&base.bytes, base.form.encoding, base.form.options)
+            }
+            _ => None,
+        }
     }
 
     #[expect(clippy::panic, reason = "a borrowed object is only made of bytes that fit")]

@@ -46,6 +46,26 @@ fn what_identifies_a_packed_object_is_read_without_decoding() {
 }
 
 #[test]
+fn the_metadata_of_a_packed_object_is_read_without_decoding_the_rest() {
+    let (counted, decoded) = counting(0);
+    let codec = Arc::into_inner(counted).unwrap();
+    let codec = Arc::new(codec.of_bytes_in(kube_wire::Encoding::Json, kube_wire::DecodeOptions::default()));
+    let mut whole = config("x", 1);
+    whole.metadata.annotations = Some([("note".to_owned(), "this".to_owned())].into());
+    let bytes = serde_json::to_vec(&whole).unwrap();
+    let stored = Object::packed(Box::new(whole.clone()), bytes.into(), &codec).stored().clone();
+    let object = stored.object();
+    assert_eq!(*object.metadata(), whole.metadata);
+    assert_eq!(*ObjectRef::new(&stored).metadata(), whole.metadata);
+    assert!(matches!(object.metadata(), Cow::Owned(_)) && !object.is_decoded());
+    assert_eq!(decoded.load(Ordering::Relaxed), 0);
+    assert_eq!(object.data, whole.data);
+    assert!(matches!(object.metadata(), Cow::Borrowed(_)), "somebody has the value");
+    assert!(matches!(stored.object().metadata(), Cow::Borrowed(_)), "somebody else has it");
+    assert_eq!(decoded.load(Ordering::Relaxed), 1);
+}
+
+#[test]
 fn a_packed_object_is_decoded_once_for_all_who_hold_it_and_again_when_nobody_does() {
     let (codec, decoded) = counting(0);
     let fresh = packed("x", 1, &codec);

@@ -80,7 +80,7 @@ impl<'de> Deserialize<'de> for Labels {
     }
 }
 
-/// For more labels than this, memory is not taken before they are there.
+/// For no more labels than this memory is taken before they are there.
 const MANY_LABELS: usize = 64;
 
 impl From<BriefMetadata> for ObjectMeta {

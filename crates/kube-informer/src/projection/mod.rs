@@ -37,6 +37,9 @@
 //! # tokio::runtime::Runtime::new().unwrap().block_on(example()).unwrap();
 //! ```
 //!
+//! What a struct does not name it does not hear of: in protobuf `#[serde(deny_unknown_fields)]` refuses nothing, and a
+//! `Deserialize` by hand has to give `deserialize_struct` the names of all its fields, or none.
+//!
 //! Who needs no more of the metadata than what an informer does, leaves the rest of it unread too: with
 //! `Projection<Pod, Placement, Brief>` annotations, owners and finalizers are passed over ([`Brief`]).
 
@@ -258,14 +261,16 @@ mod tests {
 
     #[test]
     fn in_brief_there_is_of_the_metadata_what_an_informer_needs() {
-        let meta = r#"{"annotations":7,"creationTimestamp":7,"deletionTimestamp":"2026-01-02T03:04:05Z","finalizers":7,"generation":3,"labels":{"app":"web"},"managedFields":7,"name":"a","namespace":"b","ownerReferences":7,"resourceVersion":"5","uid":"u"}"#;
+        let meta = r#"{"annotations":7,"creationTimestamp":7,"deletionTimestamp":"2026-01-02T03:04:05Z","finalizers":7,"generation":3,"labels":{"tier":"1","app":"old","zone":"z","app":"web"},"managedFields":7,"name":"a","namespace":"b","ownerReferences":7,"resourceVersion":"5","uid":"u"}"#;
         let text = format!(r#"{{"metadata":{meta},"spec":{{"nodeName":"n"}}}}"#);
         type Short = Projection<Pod, Placement, Brief>;
         let pod: Short = decode_object(text.as_bytes(), DecodeOptions::default()).unwrap();
         let meta = pod.meta();
         let texts = [&meta.name, &meta.namespace, &meta.uid, &meta.resource_version];
         assert_eq!(texts.map(|text| text.as_deref().unwrap()), ["a", "b", "u", "5"]);
-        assert_eq!((meta.generation, meta.labels.as_ref().unwrap()["app"].as_str()), (Some(3), "web"));
+        assert_eq!((meta.generation, meta.labels.as_ref().unwrap().len()), (Some(3), 3));
+        let labels = meta.labels.iter().flatten().map(|(label, value)| (label.as_str(), value.as_str()));
+        assert!(labels.eq([("app", "web"), ("tier", "1"), ("zone", "z")]), "in order, and the last of two");
         assert!(meta.deletion_timestamp.is_some() && meta.annotations.is_none());
         assert!(
             decode_object::<Slim>(text.as_bytes(), DecodeOptions::default()).is_err(),

@@ -239,7 +239,7 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> Maker<K> {
             }
             Ok(object)
         };
-        Codec::new(decode, warm)
+        Codec::new(decode, warm).of_bytes_in(encoding, options)
     }
 }
 

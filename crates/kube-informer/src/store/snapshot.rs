@@ -180,7 +180,7 @@ impl<K> Snapshot<K> {
         self.version = Some(version);
     }
 
-    /// Makes room for so many objects in all.
+    /// Makes room for the keys of so many objects in all.
     pub(super) fn reserve(&mut self, objects: usize) {
         self.keys.reserve(objects);
     }

@@ -1,11 +1,12 @@
 //! The fields of a message that a type names.
 //!
 //! A struct says which fields it has when it is deserialized. What it does not name is passed over while the bytes are walked,
-//! instead of being shown to the struct, which would pass over it by its name. What that comes to is remembered for each
+//! instead of being shown to the struct, which would pass over it by its name, or refuse it (`deny_unknown_fields`). What that comes to is remembered for each
 //! struct and message: to find it out takes longer than to read a small message.
 
 use std::cell::Cell;
-use std::sync::{PoisonError, RwLock};
+
+use parking_lot::RwLock;
 
 use super::table::{Message, Step, Table};
 
@@ -16,7 +17,13 @@ pub(super) type Names = &'static [&'static str];
 const MOST: usize = 1024;
 
 /// So many of them are near at hand, in each thread.
-const NEAR: usize = 64;
+const NEAR: usize = 1 << NEAR_BITS;
+const NEAR_BITS: u32 = 6;
+
+/// Puts numbers of messages where addresses of names differ little.
+const SPREAD: u32 = 24;
+/// An odd number with bits all over: the highest bits of a product with it depend on all others.
+const MIXED: usize = 0x9e37_79b9_7f4a_7c15_u64 as usize;
 
 /// A struct and a message, and what is to be done with the fields.
 #[derive(Clone, Copy)]
@@ -43,9 +50,11 @@ thread_local! {
 /// What is to be done with the fields of a message for a struct that names some of them.
 #[inline]
 pub(super) fn steps(table: &'static Table, message: Message, names: Names) -> &'static [Step] {
-    let place = (names.as_ptr().addr() / size_of::<&str>()) ^ message.place();
+    // What is near in memory, or in the table, must not want the same place.
+    let place = (names.as_ptr().addr() ^ (message.place() << SPREAD)).wrapping_mul(MIXED)
+        >> (usize::BITS - NEAR_BITS);
     NEARBY.with(|nearby| {
-        let near = &nearby[place % NEAR];
+        let Some(near) = nearby.get(place) else { return table.steps(message) };
         match near.get() {
             Some(known) if known.is(names, message) => known.steps,
             _ => {
@@ -64,12 +73,15 @@ impl Remembered {
     #[cold]
     fn find(&self, table: &'static Table, message: Message, names: Names) -> Known {
         let is_it = |known: &&Known| known.is(names, message);
-        let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let all = self.0.read();
         if let Some(known) = all.iter().find(is_it) {
             return *known;
         }
+        if all.len() >= MOST {
+            return Known { names, message, steps: table.steps(message) };
+        }
         drop(all);
-        let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.0.write();
         if let Some(known) = all.iter().find(is_it) {
             return *known;
         }
@@ -216,6 +228,23 @@ mod tests {
     }
 
     #[test]
+    fn who_refuses_what_it_does_not_know_does_not_hear_of_it() {
+        #[derive(Debug, Deserialize)]
+        struct Strict {
+            metadata: Name,
+        }
+        #[derive(Debug, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Name {
+            name: String,
+        }
+        assert_eq!(decode::<Strict>().unwrap().metadata.name, "a");
+        let text = r#"{"metadata":{"name":"a","namespace":"b"}}"#;
+        let refused = crate::decode_object::<Strict>(text.as_bytes(), DecodeOptions::default());
+        assert!(refused.unwrap_err().why.contains("unknown field"), "JSON is read to the end");
+    }
+
+    #[test]
     fn the_same_struct_of_another_message_is_another_choice() {
         // Both have a `name`, under other numbers.
         #[derive(Deserialize)]
@@ -257,7 +286,7 @@ mod tests {
         for _ in 0..2 * MOST {
             shown(vec!["metadata"].leak());
         }
-        assert_eq!(remembered.0.read().unwrap().len(), MOST);
+        assert_eq!(remembered.0.read().len(), MOST);
         assert_eq!(shown(vec!["metadata"].leak()), all);
         assert_ne!(shown(first), all, "what is remembered stays");
     }
