@@ -14,7 +14,7 @@ use crate::report::say;
 const MOST_SYNCS: u64 = 300;
 
 /// What is told, and the mean of it.
-pub(super) const MEANS: [(&str, &str); 2] = [("seconds", "mean_seconds"), ("cpu", "mean_cpu")];
+const MEANS: [(&str, &str); 2] = [("seconds", "mean_seconds"), ("cpu", "mean_cpu")];
 
 /// The name of a row.
 pub(super) fn growth(count: u64) -> String {

@@ -87,7 +87,7 @@ const REASONS: [(&str, &str, &str); 19] = [
         "one more object",
         "",
         "Sampled, what differs between quick and slow syncs of 100,000 pods is how long the kernel takes to clear new memory: 2.5 \
-        to 4.7 µs for each pod, on the same machine within hours. Two hours before, the line was 0.91, in one round.",
+        to 4.7 µs for each pod, on the same machine within hours. In one round of another run the line was 0.91.",
     ),
     (
         "Work queue",

@@ -66,6 +66,26 @@ fn the_metadata_of_a_packed_object_is_read_without_decoding_the_rest() {
 }
 
 #[test]
+fn the_metadata_of_a_view_is_read_without_decoding_the_rest() {
+    let whole = config("x", 1);
+    let form = Form {
+        encoding: kube_wire::Encoding::Json,
+        options: kube_wire::DecodeOptions::default(),
+        metadata_only: false,
+    };
+    let bytes = serde_json::to_vec(&whole).unwrap();
+    let raw: Raw = serde_json::from_slice(&bytes).unwrap();
+    let base = Object::base(&raw, bytes.into(), &Arc::new(form));
+    let lens = Arc::new(Lens::<ConfigMap>::new(Residency::Packed, true, |_| {}));
+    drop(base.seen_as(&lens).unwrap());
+    let object = base.seen_as(&lens).unwrap();
+    assert!(matches!(object.metadata(), Cow::Owned(_)) && !object.is_decoded());
+    assert_eq!(*object.metadata(), whole.metadata);
+    assert_eq!(object.data, whole.data);
+    assert!(matches!(object.metadata(), Cow::Borrowed(_)), "somebody has the value");
+}
+
+#[test]
 fn a_packed_object_is_decoded_once_for_all_who_hold_it_and_again_when_nobody_does() {
     let (codec, decoded) = counting(0);
     let fresh = packed("x", 1, &codec);
