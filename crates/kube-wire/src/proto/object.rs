@@ -155,7 +155,9 @@ impl<'de> MapAccess<'de> for ObjectFields<'_, 'de> {
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, ProtoError> {
         for (place, field) in self.types.iter_mut().zip(&TYPES) {
             if let Some(text) = place.take() {
-                self.fields.slot_mut().set(field, Raw { number: 0, bytes: text.as_bytes() });
+                let slot = self.fields.slot_mut();
+                slot.set_field(field);
+                slot.raw = Raw { number: 0, bytes: text.as_bytes() };
                 return seed.deserialize(BorrowedStrDeserializer::new(field.name)).map(Some);
             }
         }

@@ -66,10 +66,10 @@ impl<'a, 'de> Slot<'a, 'de> {
         Self { context, field: &ABSENT, raw: Raw::default(), depth, shape: Shape::One }
     }
 
-    /// Puts in a field.
+    /// Puts in what the table says about the value.
     #[inline]
-    pub(super) fn set(&mut self, field: &'static Field, raw: Raw<'de>) {
-        (self.field, self.raw, self.shape) = (field, raw, field.shape);
+    pub(super) fn set_field(&mut self, field: &'static Field) {
+        (self.field, self.shape) = (field, field.shape);
     }
 
     /// Puts in one of the values of a list or map.

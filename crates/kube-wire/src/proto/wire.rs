@@ -140,6 +140,10 @@ impl<'a> Reader<'a> {
                 self.rest = rest;
                 Ok(u64::from(first))
             }
+            [first, second @ ..0x80, ref rest @ ..] => {
+                self.rest = rest;
+                Ok(u64::from(first & 0x7f) | u64::from(second) << 7)
+            }
             _ => {
                 let (number, rest) = long_varint(self.rest)?;
                 self.rest = rest;
@@ -214,6 +218,12 @@ fn long_varint(mut rest: &[u8]) -> Result<(u64, &[u8]), ProtoError> {
 #[inline]
 pub(crate) fn text(bytes: &[u8]) -> Result<&str, ProtoError> {
     std::str::from_utf8(bytes).map_err(|_| Cause::InvalidUtf8.into())
+}
+
+/// A text of its own. It is looked at after it was copied: what begins where memory does is looked at in larger pieces.
+#[inline]
+pub(crate) fn owned_text(bytes: &[u8]) -> Result<String, ProtoError> {
+    String::from_utf8(bytes.to_vec()).map_err(|_| Cause::InvalidUtf8.into())
 }
 
 /// Whether bytes are a text, for those who do not want to have it.

@@ -10,16 +10,20 @@ use k8s_openapi::jiff::Timestamp;
 use serde::Deserialize;
 
 use super::super::error::{Cause, ProtoError};
+use super::super::fields::Fields;
 use super::super::runs::{Elements, Entries};
 use super::super::special;
 use super::super::table::Kind;
 use super::super::time;
 use super::super::value::{Slot, Value};
-use super::super::wire::text;
+use super::super::wire::{owned_text, text};
 use super::Fill;
 
 /// A type that is read from a value. Structs are filled where they will stay, because they are large.
 pub(super) trait Item: Sized {
+    /// Whether what the table says about a value is needed to read it, and not the value alone.
+    const NEEDS_FIELD: bool = false;
+
     /// Reads a value.
     fn read(value: &Slot<'_, '_>) -> Result<Self, ProtoError>;
 
@@ -93,21 +97,35 @@ fn touch(bytes: &[u8]) -> usize {
 
 /// Writes a text over another.
 #[inline]
-fn overwrite(used: &mut String, text: &str) {
-    if fits(used.capacity(), text.len()) {
+fn overwrite(used: &mut String, bytes: &[u8]) -> Result<(), ProtoError> {
+    if fits(used.capacity(), bytes.len()) {
+        let text = text(bytes)?;
         used.clear();
         used.push_str(text);
     } else {
-        *used = text.to_owned();
+        *used = owned_text(bytes)?;
     }
+    Ok(())
 }
 
-/// Reads a value of a type that has no place here.
-pub(super) fn through_serde<'de, T: Deserialize<'de>>(value: &Slot<'_, 'de>) -> Result<T, ProtoError> {
-    T::deserialize(Value(value))
+/// Reads the field that a walk went to into a place.
+#[inline(always)]
+pub(super) fn put<T: Item>(place: &mut T, fields: &mut Fields<'_, '_>) -> Result<(), ProtoError> {
+    if T::NEEDS_FIELD {
+        fields.look_up();
+    }
+    place.put(fields.slot())
+}
+
+/// Reads it as a type that has no place here.
+pub(super) fn through_serde<'de, T: Deserialize<'de>>(fields: &mut Fields<'_, 'de>) -> Result<T, ProtoError> {
+    fields.look_up();
+    T::deserialize(Value(fields.slot()))
 }
 
 impl<T: Item> Item for Option<T> {
+    const NEEDS_FIELD: bool = T::NEEDS_FIELD;
+
     #[inline]
     fn read(value: &Slot<'_, '_>) -> Result<Self, ProtoError> {
         T::read(value).map(Some)
@@ -133,6 +151,8 @@ impl<T: Item> Item for Option<T> {
 }
 
 impl<T: Item> Item for Vec<T> {
+    const NEEDS_FIELD: bool = true;
+
     fn read(value: &Slot<'_, '_>) -> Result<Self, ProtoError> {
         let mut elements = Elements::new(value);
         let mut list = Self::with_capacity(elements.count());
@@ -169,11 +189,13 @@ impl<T: Item> Item for Vec<T> {
 }
 
 impl<T: Item> Item for BTreeMap<String, T> {
+    const NEEDS_FIELD: bool = true;
+
     fn read(value: &Slot<'_, '_>) -> Result<Self, ProtoError> {
         let mut entries = Entries::new(value);
         let mut map = Self::new();
         while let Some(key) = entries.advance()? {
-            map.insert(text(key)?.to_owned(), T::read(entries.slot())?);
+            map.insert(owned_text(key)?, T::read(entries.slot())?);
         }
         Ok(map)
     }
@@ -209,12 +231,12 @@ fn put_under_the_same_keys<T: Item>(
 impl Item for String {
     #[inline]
     fn read(value: &Slot<'_, '_>) -> Result<Self, ProtoError> {
-        text(value.raw.bytes).map(str::to_owned)
+        owned_text(value.raw.bytes)
     }
 
     #[inline]
     fn put(&mut self, value: &Slot<'_, '_>) -> Result<(), ProtoError> {
-        text(value.raw.bytes).map(|text| overwrite(self, text))
+        overwrite(self, value.raw.bytes)
     }
 
     #[inline]
@@ -275,7 +297,7 @@ impl Item for Quantity {
 
     #[inline]
     fn put(&mut self, value: &Slot<'_, '_>) -> Result<(), ProtoError> {
-        special::quantity(value.raw.bytes).map(|text| overwrite(&mut self.0, text))
+        overwrite(&mut self.0, special::quantity(value.raw.bytes)?.as_bytes())
     }
 
     #[inline]

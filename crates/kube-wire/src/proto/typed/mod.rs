@@ -20,11 +20,11 @@ use std::any::{Any, TypeId};
 use std::hint::black_box;
 
 use super::error::ProtoError;
-use super::fields::{Fields, INLINED};
+use super::fields::{END, Fields, INLINED};
 use super::table::{ProtoMessage, Table};
 use super::value::{Context, Slot};
 use crate::object::DecodeOptions;
-use item::{Item, fill, refill, through_serde};
+use item::{Item, fill, put, refill, through_serde};
 
 /// A type whose fields are filled in place.
 trait Fill: Default {
@@ -111,7 +111,7 @@ impl Object<'_> {
     }
 }
 
-/// Which fields of a message have been there, by their [places](Fields::place).
+/// Which fields of a message have been there, by their [places](Fields::step).
 #[derive(Clone, Copy, Default)]
 struct Seen(u128);
 

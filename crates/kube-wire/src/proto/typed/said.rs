@@ -2,7 +2,7 @@
 
 /// The fields of types: `NUMBER FIELD, ...;`, those that only some versions of Kubernetes have after the macros of
 /// k8s-openapi that let them through, those whose types are not filled in place after a `~`. The numbers are
-/// [places](super::Fields::place): 2001 is the field 1 of the message that is inlined as 2.
+/// [places](super::Fields::step): 2001 is the field 1 of the message that is inlined as 2.
 macro_rules! places {
     ($(
         $([$($since:ident)+])?
@@ -14,6 +14,8 @@ macro_rules! places {
     )+) => { $(
         in_versions! { [$($($since)+)?]
             impl Item for types::$ty {
+                const NEEDS_FIELD: bool = true;
+
                 #[inline]
                 fn read(value: &Slot<'_, '_>) -> Result<Self, ProtoError> {
                     let mut filled = Self::default();
@@ -51,23 +53,23 @@ macro_rules! places {
                         $($number,)* $($($gated_number,)+)* $($($other_number,)+)?
                     ])) };
                     let mut seen = Seen::default();
-                    while fields.advance()?.is_some() {
-                        let value = fields.slot();
-                        match fields.place() {
+                    loop {
+                        match fields.step()? {
+                            END => return Ok(seen),
                             $($number => {
                                 seen.add(const { Seen::of($number) });
-                                self.$field.put(value)?;
+                                put(&mut self.$field, fields)?;
                             })*
                             $($($other_number => {
                                 seen.add(const { Seen::of($other_number) });
-                                self.$other_field = through_serde(value)?;
+                                self.$other_field = through_serde(fields)?;
                             })+)?
                             _place => {
                                 $(in_versions! { [$($gate)+]
                                     match _place {
                                         $($gated_number => {
                                             seen.add(const { Seen::of($gated_number) });
-                                            self.$gated_field.put(value)?;
+                                            put(&mut self.$gated_field, fields)?;
                                         })+
                                         _ => {}
                                     }
@@ -75,7 +77,6 @@ macro_rules! places {
                             }
                         }
                     }
-                    Ok(seen)
                 }
 
                 fn touch(&self) -> usize {
