@@ -13,11 +13,33 @@ use parking_lot::Mutex;
 
 use crate::hash::hash;
 
-/// The number of a set of labels. Those with the same number are the same; 0 is for none at all.
+/// The number of a set of labels. Those with the same number are the same, but for the [last](LabelsId::LAST); 0 is for none at
+/// all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LabelsId(u64);
 
 impl LabelsId {
+    /// No number has more bits.
+    pub(crate) const BITS: u32 = 40;
+    /// The number of all sets that come when all other numbers have been given away.
+    pub(super) const LAST: Self = Self((1 << Self::BITS) - 1);
+
+    #[inline]
+    pub(crate) fn bits(self) -> u64 {
+        self.0
+    }
+
+    #[inline]
+    pub(crate) fn from_bits(bits: u64) -> Self {
+        Self(bits)
+    }
+
+    /// Whether no other set has it.
+    #[inline]
+    pub(super) fn is_of_one_set(self) -> bool {
+        self != Self::LAST
+    }
+
     /// One of so many places, a power of two.
     #[inline]
     pub(super) fn place(self, places: usize) -> usize {
@@ -55,7 +77,11 @@ impl LabelSet {
             u32::try_from(text.len()).unwrap_or(u32::MAX)
         });
         let ends = ends.collect();
-        Self { id: LabelsId(NEXT.fetch_add(1, Ordering::Relaxed)), text: text.into(), ends }
+        Self {
+            id: LabelsId(NEXT.fetch_add(1, Ordering::Relaxed).min(LabelsId::LAST.0)),
+            text: text.into(),
+            ends,
+        }
     }
 
     pub(super) fn id(&self) -> LabelsId {

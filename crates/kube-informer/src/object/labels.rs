@@ -113,6 +113,7 @@ impl Remembering<'_> {
         let at = id.place(self.known.len());
         if let Some((known, Some(matches))) = self.known.get(at)
             && *known == id
+            && id.is_of_one_set()
         {
             return *matches;
         }
@@ -121,5 +122,23 @@ impl Remembering<'_> {
             *known = (id, Some(matches));
         }
         matches
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_that_share_the_last_number_are_not_taken_for_each_other() {
+        let matcher = Matcher::new(&Selector::from_iter([Expression::Equal("app".into(), "web".into())]));
+        let mut remembering = matcher.remembering(1);
+        let (web, other) = (BTreeMap::from([("app".to_owned(), "web".to_owned())]), BTreeMap::new());
+        for id in [LabelsId::from_bits(7), LabelsId::LAST] {
+            assert!(remembering.matches(id, || Labels::map(Some(&web))));
+            // Whoever has a number of its own is not asked again.
+            let again = remembering.matches(id, || Labels::map(Some(&other)));
+            assert_eq!(again, id != LabelsId::LAST);
+        }
     }
 }

@@ -6,6 +6,7 @@ use kube_core::Resource;
 
 use super::places::{Near, Places};
 use super::set::Set;
+use super::table::Moves;
 use super::tree::Tree;
 use super::{Selected, Snapshot, Store};
 use crate::hash::hash_key;
@@ -125,8 +126,9 @@ enum Values {
 }
 
 impl<K> Indexed<K> {
-    pub(super) fn empty(name: Arc<str>, function: IndexFunction<K>) -> Self {
-        Self { name, function, entries: Tree::new(), values: Places::new() }
+    /// An index of a store with so many places, in which nothing is yet.
+    pub(super) fn empty(name: Arc<str>, function: IndexFunction<K>, places: usize) -> Self {
+        Self { name, function, entries: Tree::new(), values: Places::new(places) }
     }
 
     /// The places of the objects with a value; none if there are no objects.
@@ -145,9 +147,8 @@ impl<K> Indexed<K> {
             .is_some_and(|values| values.as_slice().iter().any(|known| **known == *value))
     }
 
-    /// There is an object behind the last one.
-    pub(super) fn add(&mut self, object: &Object<K>) {
-        let place = self.values.push(Values::None);
+    /// There is an object in a place that had none.
+    pub(super) fn add(&mut self, place: u32, object: &Object<K>) {
         let values = (self.function)(object);
         self.set(place, &values);
     }
@@ -168,7 +169,7 @@ impl<K> Indexed<K> {
     /// The values of the object in a place.
     pub(super) fn set(&mut self, place: u32, values: &[String]) {
         let values: Values = values.iter().map(|value| self.insert(value, place)).collect();
-        let before = self.values.replace(place, values.clone()).unwrap_or_default();
+        let before = self.values.replace(place as usize, values.clone()).unwrap_or_default();
         for value in before.as_slice() {
             if !values.as_slice().contains(value) {
                 self.remove_from(value, place);
@@ -176,18 +177,37 @@ impl<K> Indexed<K> {
         }
     }
 
-    /// The object in a place is gone, and the last one is there now.
+    /// The object in a place is gone.
     pub(super) fn remove(&mut self, place: u32) {
-        let last = u32::try_from(self.values.len().saturating_sub(1)).unwrap_or(u32::MAX);
-        let Some(gone) = self.values.swap_remove(place) else { return };
-        for value in gone.as_slice() {
+        for value in self.values.take(place as usize).unwrap_or_default().as_slice() {
             self.remove_from(value, place);
         }
-        if place != last {
-            let moved = self.values.get(place as usize).cloned().unwrap_or_default();
-            for value in moved.as_slice() {
-                self.insert(value, place);
-                self.remove_from(value, last);
+    }
+
+    /// An object is in another place.
+    pub(super) fn moved(&mut self, from: u32, to: u32) {
+        let values = self.values.take(from as usize).unwrap_or_default();
+        for value in values.as_slice() {
+            self.insert(value, to);
+            self.remove_from(value, from);
+        }
+        self.values.replace(to as usize, values);
+    }
+
+    /// All objects are in other places, of which there are so many.
+    pub(super) fn resized(&mut self, moves: &Moves, places: usize) {
+        let values = std::mem::replace(&mut self.values, Places::new(places));
+        for (from, values) in values.numbered() {
+            if let Some(to) = moves.of(from) {
+                self.values.replace(to as usize, values.clone());
+            }
+        }
+        let entries = std::mem::replace(&mut self.entries, Tree::new());
+        for Entry { value, places } in entries.iter() {
+            let mut places: Vec<u32> = places.iter().filter_map(|from| moves.of(from)).collect();
+            places.sort_unstable();
+            if let Some(places) = Set::of(&places) {
+                self.entries.insert(hash_key(value), Entry { value: Arc::clone(value), places });
             }
         }
     }

@@ -8,11 +8,11 @@
 //! object; there is no way to ask for it.
 
 mod index;
-mod keys;
 mod places;
 mod selected;
 mod set;
 mod snapshot;
+mod table;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -21,6 +21,7 @@ mod version;
 pub use index::{Index, IndexError, IndexValues};
 pub(crate) use index::{IndexFunction, NAMESPACE_INDEX};
 pub use selected::Selected;
+use snapshot::Place;
 pub use snapshot::Snapshot;
 pub use version::Version;
 
@@ -36,7 +37,6 @@ use tokio::sync::watch;
 
 use crate::object::Object;
 use crate::source::{Known, Scope};
-use index::Indexed;
 
 /// What an index has looked into is held for those who are told, in a list of no more than so many bytes. The values of
 /// all objects of a large one would be in memory at once.
@@ -84,8 +84,7 @@ impl<K: Resource> Store<K> {
         let namespaces: IndexFunction<K> = Arc::new(|object| {
             (!object.namespace().is_empty()).then(|| object.namespace().to_owned()).into_iter().collect()
         });
-        let indexes = vec![Arc::new(Indexed::empty(NAMESPACE_INDEX.into(), namespaces))];
-        let snapshot = Snapshot::empty(indexes);
+        let snapshot = Snapshot::empty().with_index(NAMESPACE_INDEX, namespaces);
         let shared = Shared {
             current: ArcSwap::from_pointee(snapshot),
             writing: Mutex::new(()),
@@ -101,7 +100,9 @@ impl<K: Resource> Store<K> {
 
     /// The object of a name; the namespace is empty for cluster-scoped kinds.
     pub fn get(&self, namespace: &str, name: &str) -> Option<Object<K>> {
-        self.shared.current.load().get(namespace, name)
+        // Before the snapshot is taken: what is read after that is waited for.
+        let hash = Snapshot::<K>::hash(namespace, name);
+        self.shared.current.load().get_hashed(hash, namespace, name)
     }
 
     /// All objects, in no order.
@@ -173,12 +174,8 @@ impl<K: Resource> Store<K> {
         if current.index(name).is_some() {
             return Err(IndexError::Exists { name: name.to_owned() });
         }
-        let mut index = Indexed::empty(name.into(), function);
-        for object in current.iter() {
-            index.add(&object);
-        }
         let place = current.indexes().len();
-        self.shared.current.store(Arc::new(current.with_index(Arc::new(index))));
+        self.shared.current.store(Arc::new(current.with_index(name, function)));
         Ok(Index { shared: Store { shared: Arc::clone(&self.shared) }, place })
     }
 
@@ -224,21 +221,19 @@ impl<K: Resource> Store<K> {
         let _writing = self.shared.writing.lock();
         let current = self.shared.current.load_full();
         let (mut next, mut written) = (Snapshot::clone(&current), Vec::with_capacity(objects.len()));
-        let (mut seen, mut held) = (vec![false; current.len()], HELD_BYTES);
+        let (mut seen, mut held) = (vec![false; current.places()], HELD_BYTES);
         next.reserve(objects.len());
         for object in objects {
-            let place = current.place(object.key());
-            if let Some(seen) = place.and_then(|place| seen.get_mut(place as usize)) {
-                *seen = true;
-            }
-            let old = place.and_then(|place| current.object(place));
+            let (place, old) = current.find(object.key()).unzip();
+            let seen = place.and_then(|place| seen.get_mut(place as usize));
+            let again = seen.is_some_and(|seen| std::mem::replace(seen, true));
+            let old = old.and_then(Place::object);
             if let Some(old) = old.clone()
                 && !anew
                 && old.is_same_version(&object)
             {
                 // Something else may have come under this key before, in the same list.
-                let there = place.and_then(|place| next.object(place));
-                if there.is_none_or(|there| !there.is_same(&old)) {
+                if again {
                     next.put(&old);
                 }
                 written.push(Written { new: Some(old.clone()), old: Some(old), last: None });
@@ -252,7 +247,7 @@ impl<K: Resource> Store<K> {
         }
         for place in current.within(scope) {
             let stays = seen.get(place as usize).is_none_or(|seen| *seen);
-            if let Some(object) = current.object(place).filter(|_| !stays)
+            if let Some(object) = current.at(place).and_then(Place::object).filter(|_| !stays)
                 && !kept.contains(object.key())
             {
                 next.remove(object.key());

@@ -65,7 +65,7 @@ impl<K: Resource> Selected<K> {
     pub fn iter(&self) -> impl Iterator<Item = ObjectRef<'_, K>> {
         let (all, some) = self.candidates();
         let mut remembering = self.remembering();
-        let all = all.into_iter().flat_map(Snapshot::runs).flatten();
+        let all = all.into_iter().flat_map(Snapshot::all);
         let some = some.into_iter().flat_map(Set::iter).filter_map(|place| self.snapshot.at(place));
         all.chain(some).filter(move |place| is_wanted(&mut remembering, place)).filter_map(Place::borrow)
     }
@@ -95,7 +95,7 @@ impl<K: Resource> Selected<K> {
         };
         let mut near = Vec::with_capacity(NEAR);
         let some = some.into_iter().flat_map(Set::iter).filter_map(|place| self.snapshot.at(place));
-        for place in all.into_iter().flat_map(Snapshot::runs).flatten().chain(some) {
+        for place in all.into_iter().flat_map(Snapshot::all).chain(some) {
             if is_wanted(&mut remembering, place) {
                 near.push(place);
                 if near.len() == NEAR {
@@ -127,9 +127,8 @@ impl<K: Resource> Selected<K> {
 /// Whether an object has the labels.
 #[inline]
 fn is_wanted<K: Resource>(remembering: &mut Option<Remembering<'_>>, place: &Place<K>) -> bool {
-    let Some(remembering) = remembering else { return true };
-    let Some(object) = &place.object else { return false };
-    remembering.matches(place.labels, || object.labels())
+    let Some(object) = &place.value else { return false };
+    remembering.as_mut().is_none_or(|some| some.matches(place.labels(), || object.labels()))
 }
 
 impl<K> fmt::Debug for Selected<K> {

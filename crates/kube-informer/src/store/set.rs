@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 /// So many places are in one piece of memory at most.
 const PIECE: usize = 256;
+/// So many are in each piece of a set that is made at once: there is room for more.
+const FIRST: usize = PIECE / 4 * 3;
 
 /// Places, in order. There is always at least one.
 #[derive(Clone, Debug)]
@@ -21,6 +23,18 @@ pub(super) struct Many {
 }
 
 impl Set {
+    /// A set of places that are in order; none if there are none.
+    pub(super) fn of(places: &[u32]) -> Option<Self> {
+        match places {
+            [] => None,
+            [place] => Some(Set::One(*place)),
+            _ => {
+                let pieces = places.chunks(FIRST).map(|piece| Arc::new(piece.to_vec())).collect();
+                Some(Set::Many(Arc::new(Many { pieces, len: places.len() })))
+            }
+        }
+    }
+
     pub(super) fn len(&self) -> usize {
         match self {
             Set::One(_) => 1,
@@ -136,6 +150,18 @@ mod tests {
         copies.push((set, model));
         for (copy, model) in &copies {
             assert!(copy.iter().eq(model.iter().copied()));
+        }
+    }
+
+    #[test]
+    fn a_set_that_is_made_at_once_is_like_any_other() {
+        assert!(Set::of(&[]).is_none());
+        for len in [1, 2, FIRST, FIRST + 1, 1_000] {
+            let places: Vec<u32> = (0..len as u32).map(|at| at * 2).collect();
+            let mut set = Set::of(&places).unwrap();
+            assert!(set.len() == len && set.iter().eq(places.iter().copied()));
+            places.iter().for_each(|place| set.insert(place + 1));
+            assert!(set.len() == 2 * len && set.iter().eq(0..2 * len as u32));
         }
     }
 

@@ -4,60 +4,65 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::Version;
-use super::index::Indexed;
-use super::keys::Keys;
-use super::places::{Near, Places, Runs, bring_near};
+use super::index::{IndexFunction, Indexed};
+use super::places::Near;
 use super::set::Set;
+use super::table::{Slot, Table};
 use crate::hash::{hash_key, hash_pair};
-use crate::object::{LabelsId, Object, ObjectRef, Stored};
+use crate::object::{Object, ObjectRef, Stored};
 use crate::source::Scope;
 
 /// A store at one moment: it never changes, and everything read from it belongs together.
 ///
-/// Each object has a place, and keeps it through changes: those who find it by its key or in an index remember its place.
+/// Each object has a place, which the hash of its key says. Those who find it in an index remember its place.
 pub struct Snapshot<K> {
-    /// The places of objects, by their keys.
-    keys: Keys,
-    places: Places<Place<K>>,
+    objects: Table<Stored<K>>,
     /// The first is the index of namespaces.
     indexes: Vec<Arc<Indexed<K>>>,
     version: Option<Version>,
 }
 
-/// What is in a place. There is always an object, but for places that nobody has yet.
-pub(super) struct Place<K> {
-    pub(super) object: Option<Stored<K>>,
-    /// Objects with the same number have the same labels.
-    pub(super) labels: LabelsId,
-}
+/// A place, with an object or without.
+pub(super) type Place<K> = Slot<Stored<K>>;
 
 impl<K> Snapshot<K> {
     /// The object of a name; the namespace is empty for cluster-scoped kinds.
     pub fn get(&self, namespace: &str, name: &str) -> Option<Object<K>> {
-        if namespace.is_empty() {
-            return self.get_key(name);
-        }
-        let found = self.keys.find(hash_pair(namespace, name), |place| {
-            let stored = self.at(place)?.object.as_ref()?;
-            let rest = stored.key().strip_prefix(namespace).and_then(|rest| rest.strip_prefix('/'));
-            (rest == Some(name)).then_some(stored)
-        });
-        found.map(Stored::object)
+        self.get_hashed(Self::hash(namespace, name), namespace, name)
+    }
+
+    /// The hash of the key of a name.
+    #[inline]
+    pub(super) fn hash(namespace: &str, name: &str) -> u64 {
+        if namespace.is_empty() { hash_key(name) } else { hash_pair(namespace, name) }
+    }
+
+    /// The object of a name with this hash.
+    #[inline]
+    pub(super) fn get_hashed(&self, hash: u64, namespace: &str, name: &str) -> Option<Object<K>> {
+        let is_it = |stored: &Stored<K>| {
+            let key = stored.key();
+            if namespace.is_empty() {
+                return key == name;
+            }
+            key.strip_prefix(namespace).and_then(|rest| rest.strip_prefix('/')) == Some(name)
+        };
+        self.objects.find(hash, is_it)?.1.object()
     }
 
     /// The object of a key: `namespace/name`, or the name alone for cluster-scoped objects.
     pub fn get_key(&self, key: &str) -> Option<Object<K>> {
-        self.object(self.place(key)?)
+        self.find(key)?.1.object()
     }
 
     /// All objects, in no order.
     pub fn iter(&self) -> impl Iterator<Item = Object<K>> {
-        self.near_runs().flatten().filter_map(Place::object)
+        self.objects.iter_near().filter_map(Place::object)
     }
 
     /// All objects, in no order, borrowed: none of them is touched before it is looked at.
     pub fn refs(&self) -> impl Iterator<Item = ObjectRef<'_, K>> {
-        self.runs().flatten().filter_map(Place::borrow)
+        self.all().filter_map(Place::borrow)
     }
 
     /// All objects of a namespace, in no order.
@@ -82,13 +87,13 @@ impl<K> Snapshot<K> {
 
     /// Whether the object of a key has a value in the index of a name.
     pub(crate) fn is_in(&self, index: &str, value: &str, key: &str) -> bool {
-        let place = self.place(key);
-        place.is_some_and(|place| self.index(index).is_some_and(|index| index.has(value, place)))
+        let place = self.find(key);
+        place.is_some_and(|(place, _)| self.index(index).is_some_and(|index| index.has(value, place)))
     }
 
     /// How many objects there are.
     pub fn len(&self) -> usize {
-        self.places.len()
+        self.objects.len()
     }
 
     /// There are no objects.
@@ -101,23 +106,23 @@ impl<K> Snapshot<K> {
         self.version.as_ref()
     }
 
-    pub(super) fn empty(indexes: Vec<Arc<Indexed<K>>>) -> Self {
-        Self { keys: Keys::new(), places: Places::new(), indexes, version: None }
+    pub(super) fn empty() -> Self {
+        Self { objects: Table::new(), indexes: Vec::new(), version: None }
+    }
+
+    /// How many places there are.
+    pub(super) fn places(&self) -> usize {
+        self.objects.places()
     }
 
     /// What is in a place.
     pub(super) fn at(&self, place: u32) -> Option<&Place<K>> {
-        self.places.get(place as usize)
+        self.objects.get(place)
     }
 
-    /// What is in all places, in pieces.
-    pub(super) fn runs(&self) -> Runs<'_, Place<K>> {
-        self.places.runs()
-    }
-
-    /// The same, for those who take a handle to each.
-    pub(super) fn near_runs(&self) -> impl Iterator<Item = &[Place<K>]> {
-        self.runs().inspect(|run| bring_near(*run))
+    /// All places that have an object.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Place<K>> {
+        self.objects.iter()
     }
 
     pub(super) fn in_index<'a>(
@@ -129,23 +134,10 @@ impl<K> Snapshot<K> {
         places.filter_map(|place| self.at(place)?.borrow())
     }
 
-    /// The place of a key.
-    pub(super) fn place(&self, key: &str) -> Option<u32> {
-        if self.is_empty() { None } else { self.place_of(hash_key(key), key) }
-    }
-
-    /// The same of a key with this hash.
-    fn place_of(&self, hash: u64, key: &str) -> Option<u32> {
-        self.keys.find(hash, |place| (self.key(place) == key).then_some(place))
-    }
-
-    pub(super) fn object(&self, place: u32) -> Option<Object<K>> {
-        self.at(place)?.object()
-    }
-
-    /// The key of what is in a place.
-    fn key(&self, place: u32) -> &str {
-        self.at(place).and_then(|place| place.object.as_ref()).map_or("", Stored::key)
+    /// The place of a key, and what is there.
+    pub(super) fn find(&self, key: &str) -> Option<(u32, &Place<K>)> {
+        // The first list comes into a store that is empty.
+        if self.is_empty() { None } else { self.objects.find(hash_key(key), |stored| stored.key() == key) }
     }
 
     /// The places of the objects that a scope covers.
@@ -156,15 +148,20 @@ impl<K> Snapshot<K> {
                 places.into_iter().flat_map(Set::iter).collect()
             }
             None => {
-                let all = (0_u32..).zip(self.refs());
-                all.filter(|(_, object)| scope.covers(object.namespace())).map(|(place, _)| place).collect()
+                let covered =
+                    |place: &Place<K>| place.borrow().is_some_and(|it| scope.covers(it.namespace()));
+                self.objects.numbered().filter(|(_, place)| covered(place)).map(|(place, _)| place).collect()
             }
         }
     }
 
-    pub(super) fn with_index(&self, index: Arc<Indexed<K>>) -> Self {
-        let mut next = self.clone();
-        next.indexes.push(index);
+    /// The same with another index, of all that is there.
+    pub(super) fn with_index(&self, name: &str, function: IndexFunction<K>) -> Self {
+        let (mut next, mut index) = (self.clone(), Indexed::empty(name.into(), function, self.places()));
+        for (place, object) in self.objects.numbered() {
+            object.object().iter().for_each(|object| index.add(place, object));
+        }
+        next.indexes.push(Arc::new(index));
         next
     }
 
@@ -180,105 +177,87 @@ impl<K> Snapshot<K> {
         self.version = Some(version);
     }
 
-    /// Makes room for the keys of so many objects in all.
+    /// Makes room for so many objects in all.
     pub(super) fn reserve(&mut self, objects: usize) {
-        self.keys.reserve(objects);
+        if let Some(places) = self.objects.too_small_for(objects) {
+            self.resize(places);
+        }
+    }
+
+    /// Makes so many places. All objects are in others then.
+    fn resize(&mut self, places: usize) {
+        let moves = self.objects.resize(places);
+        for index in &mut self.indexes {
+            Arc::make_mut(index).resized(&moves, self.objects.places());
+        }
     }
 
     /// Puts an object in; returns what was there under its key.
     pub(super) fn put(&mut self, object: &Object<K>) -> Option<Object<K>> {
-        let (unseen, hash) = (object.is_unseen(), hash_key(object.key()));
-        let old = match self.place_of(hash, object.key()) {
-            Some(place) => self.replace(place, object),
-            None => {
-                let place = self.places.push(Place::of(object));
-                self.keys.insert(hash, place);
-                for index in &mut self.indexes {
-                    Arc::make_mut(index).add(object);
+        let (unseen, hash, stored) = (object.is_unseen(), hash_key(object.key()), object.stored());
+        let there = self.objects.find(hash, |known| known.key() == object.key());
+        let old = if let Some((place, _)) = there {
+            let old = self.objects.replace(place, hash, stored.labels_id(), stored.clone());
+            for index in &mut self.indexes {
+                // Most changes of objects are none to indexes, which then stay shared.
+                if let Some(values) = index.changed(place, object) {
+                    Arc::make_mut(index).set(place, &values);
                 }
-                None
             }
+            old
+        } else {
+            self.reserve(self.len() + 1);
+            let place = self.objects.insert(hash, stored.labels_id(), stored.clone());
+            for index in &mut self.indexes {
+                Arc::make_mut(index).add(place, object);
+            }
+            None
         };
         if unseen && !object.is_unseen() {
             // An index has looked into it, while everybody waits.
             object.came_late();
         }
-        old
-    }
-
-    /// Puts an object in place of another of the same key.
-    fn replace(&mut self, place: u32, object: &Object<K>) -> Option<Object<K>> {
-        let old = self.places.replace(place, Place::of(object));
-        for index in &mut self.indexes {
-            // Most changes of objects are none to indexes, which then stay shared.
-            if let Some(values) = index.changed(place, object) {
-                Arc::make_mut(index).set(place, &values);
-            }
-        }
-        old.and_then(|old| old.object())
+        old.as_ref().map(Stored::object)
     }
 
     pub(super) fn remove(&mut self, key: &str) -> Option<Object<K>> {
-        self.remove_place(self.place(key)?)
-    }
-
-    /// Takes out the object of a place. The last one is there then.
-    pub(super) fn remove_place(&mut self, place: u32) -> Option<Object<K>> {
-        let last = u32::try_from(self.len().saturating_sub(1)).unwrap_or(u32::MAX);
-        let gone = self.places.swap_remove(place)?.object?;
-        self.keys.remove(hash_key(gone.key()), place);
-        if place != last {
-            self.keys.moved(hash_key(self.key(place)), last, place);
-        }
-        for index in &mut self.indexes {
+        let (place, _) = self.find(key)?;
+        let Self { objects, indexes, .. } = self;
+        for index in indexes.iter_mut() {
             Arc::make_mut(index).remove(place);
         }
-        Some(gone.object())
+        let gone = objects.remove(place, |from, to| {
+            for index in indexes.iter_mut() {
+                Arc::make_mut(index).moved(from, to);
+            }
+        });
+        if let Some(places) = self.objects.too_large() {
+            self.resize(places);
+        }
+        gone.as_ref().map(Stored::object)
     }
 }
 
 impl<K> Place<K> {
-    fn of(object: &Object<K>) -> Self {
-        let stored = object.stored().clone();
-        Self { labels: stored.labels_id(), object: Some(stored) }
-    }
-
     pub(super) fn object(&self) -> Option<Object<K>> {
-        self.object.as_ref().map(Stored::object)
+        self.value.as_ref().map(Stored::object)
     }
 
     #[inline]
     pub(super) fn borrow(&self) -> Option<ObjectRef<'_, K>> {
-        self.object.as_ref().map(ObjectRef::new)
+        self.value.as_ref().map(ObjectRef::new)
     }
 }
 
-impl<K> Clone for Place<K> {
-    fn clone(&self) -> Self {
-        Self { object: self.object.clone(), labels: self.labels }
-    }
-}
-
-impl<K> Default for Place<K> {
-    fn default() -> Self {
-        Self { object: None, labels: LabelsId::default() }
-    }
-}
-
-impl<K> Near for Place<K> {
+impl<K> Near for Stored<K> {
     fn near(&self) -> usize {
-        self.object.as_ref().map_or(0, Stored::count)
+        self.count()
     }
 }
 
 impl<K> Clone for Snapshot<K> {
     fn clone(&self) -> Self {
-        Self {
-            keys: self.keys.clone(),
-            places: self.places.clone(),
-            indexes: self.indexes.clone(),
-            version: self.version.clone(),
-        }
+        Self { objects: self.objects.clone(), indexes: self.indexes.clone(), version: self.version.clone() }
     }
 }
 

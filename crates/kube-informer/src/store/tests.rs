@@ -1,7 +1,7 @@
 //! What readers of a store can rely on.
 
 use std::borrow::Borrow;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -80,6 +80,50 @@ fn an_index_follows_changes_and_may_come_late() {
     assert_eq!(index.values().len(), 2);
     store.write(vec![Write::Remove(pod("a", "z", "n1", 6))], None);
     assert_eq!(index.values(), ["n2"], "values that lead nowhere are forgotten");
+}
+
+/// So many objects that their table grows and shrinks several times, and that they are in the way of each other.
+#[test]
+fn what_is_found_is_what_was_put_however_objects_come_go_and_move() {
+    let (store, mut model) = (Store::new(), BTreeMap::new());
+    let index = by_node(&store);
+    let mut random = 7_u64;
+    let mut next = |below: u64| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (random >> 33) % below
+    };
+    let mut moments = Vec::new();
+    for step in 1..7_001_u64 {
+        let (namespace, name, node) = (next(3).to_string(), next(400).to_string(), next(5).to_string());
+        let key = format!("{namespace}/{name}");
+        let write = if next(20) < if step > 3_500 { 19 } else { 4 } {
+            model.remove(&key);
+            Write::RemoveKey(key)
+        } else {
+            model.insert(key, node.clone());
+            Write::Put(pod(&namespace, &name, &node, 2 * step + 1))
+        };
+        store.write(vec![write], None);
+        if step % 500 == 0 {
+            moments.push((store.snapshot(), model.clone()));
+        }
+    }
+    assert!(moments.iter().map(|(snapshot, _)| snapshot.len()).max() > Some(600));
+    assert!(moments.last().is_some_and(|(snapshot, _)| (1..200).contains(&snapshot.len())));
+    for (snapshot, model) in &moments {
+        assert_eq!((names(snapshot.iter()), snapshot.len()), (model.keys().cloned().collect(), model.len()));
+        assert!(model.keys().all(|key| snapshot.get_key(key).is_some_and(|object| object.key() == key)));
+        for value in 0..5_u64 {
+            let value = value.to_string();
+            let within = model.keys().filter(|key| key.starts_with(&format!("{value}/"))).cloned().collect();
+            assert_eq!(names(snapshot.namespaced(&value)), within, "namespace {value}");
+            let with: BTreeSet<String> =
+                model.iter().filter(|(_, node)| **node == value).map(|(key, _)| key.clone()).collect();
+            assert_eq!(snapshot.count("node", &value), Some(with.len()));
+            assert_eq!(names(index.at(snapshot, &value)), with, "node {value}");
+            assert!(model.iter().all(|(key, node)| snapshot.is_in("node", &value, key) == (*node == value)));
+        }
+    }
 }
 
 #[test]
@@ -182,6 +226,20 @@ fn a_replacement_is_one_step_and_keeps_what_has_not_changed() {
     );
     assert_eq!(names(index.get("n1")), set(["a/x", "a/w"]));
     assert_eq!(names(store.namespaced("a")), set(["a/x", "a/y", "a/w"]));
+}
+
+#[test]
+fn of_a_key_that_is_in_a_list_twice_the_last_one_counts() {
+    let store = Store::new();
+    let replace = |versions: [u64; 2]| {
+        store.replace(versions.map(|version| pod("a", "x", "n1", version)).into(), &HashSet::new(), None)
+    };
+    for versions in [[1, 2], [2, 3], [4, 3], [3, 3], [3, 1]] {
+        let written = replace(versions);
+        assert_eq!(written.len(), 2, "{versions:?}");
+        assert_eq!(store.get("a", "x").unwrap().resource_version(), versions[1].to_string(), "{versions:?}");
+        assert_eq!(store.snapshot().len(), 1);
+    }
 }
 
 #[test]
