@@ -1,7 +1,8 @@
 //! Hashes of texts: quick, and the same in every process.
 //!
 //! The order in which things are listed must depend on nothing but the things, so there is no secret in it. Somebody who
-//! may choose many names can make some of them collide; that makes finding those names slower, and nothing else.
+//! may choose many names can make some of them collide; that makes finding, adding and removing those names slower, and a
+//! little also others that are near them, and nothing else.
 
 /// Odd numbers without a pattern.
 const FIRST: u64 = 0x9e37_79b9_7f4a_7c15;

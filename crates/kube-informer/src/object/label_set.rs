@@ -13,8 +13,8 @@ use parking_lot::Mutex;
 
 use crate::hash::hash;
 
-/// The number of a set of labels. Those with the same number are the same, but for the [last](LabelsId::LAST); 0 is for none at
-/// all.
+/// The number of a set of labels. Those with the same number are the same, but for the [last](LabelsId::LAST); 0 is for
+/// none at all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LabelsId(u64);
 

@@ -197,7 +197,7 @@ impl<K> Indexed<K> {
     /// All objects are in other places, of which there are so many.
     pub(super) fn resized(&mut self, moves: &Moves, places: usize) {
         let values = std::mem::replace(&mut self.values, Places::new(places));
-        for (from, values) in values.numbered() {
+        for (from, values) in values.numbered().flat_map(|(first, run)| (first..).zip(run)) {
             if let Some(to) = moves.of(from) {
                 self.values.replace(to as usize, values.clone());
             }

@@ -86,10 +86,10 @@ impl<T> Places<T> {
         Runs { waiting: vec![&self.root], runs: [].iter() }
     }
 
-    /// The same, each with its place.
-    pub(super) fn numbered(&self) -> impl Iterator<Item = (u32, &T)> {
-        let runs = (0..self.len).step_by(RUN).filter_map(|first| Some((first, self.run(first)?)));
-        runs.flat_map(|(first, run)| (u32::try_from(first).unwrap_or(u32::MAX)..).zip(run))
+    /// The same, each with the place of the first value in it.
+    pub(super) fn numbered(&self) -> impl Iterator<Item = (u32, &[T; RUN])> {
+        let first = (0..self.len).step_by(RUN);
+        first.filter_map(|first| Some((u32::try_from(first).ok()?, self.run(first)?)))
     }
 }
 
@@ -219,7 +219,8 @@ mod tests {
     const MANY: usize = RUN * FANOUT * 3;
 
     fn contents(places: &Places<usize>) -> Vec<(u32, usize)> {
-        places.numbered().filter(|(_, value)| **value != 0).map(|(place, value)| (place, *value)).collect()
+        let values = places.numbered().flat_map(|(first, run)| (first..).zip(run.iter().copied()));
+        values.filter(|(_, value)| *value != 0).collect()
     }
 
     #[test]
@@ -235,7 +236,7 @@ mod tests {
             } else {
                 assert_eq!(places.replace(at, step), Some(std::mem::replace(&mut model[at], step)));
             }
-            assert_eq!(places.get(at), Some(&model[at]).filter(|_| places.get(at).is_some()));
+            assert_eq!(places.get(at).copied().unwrap_or(0), model[at]);
             if step % 5_000 == 0 {
                 copies.push((places.clone(), model.clone()));
             }

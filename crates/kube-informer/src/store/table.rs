@@ -1,9 +1,9 @@
 //! Objects by their keys: a flat table of which copies are cheap.
 //!
 //! A slot has a part of the hash of a key, the number of the object's labels, and the object; keys are not in it, and
-//! whoever asks says whether an object is the one. An object is in the slot that its hash says, or in one of those behind
-//! it, before the first empty one. That is its *place*, by which indexes know it: it changes only if another one goes away
-//! that was in its way, or if the table gets another size, and whoever made that happen is told.
+//! whoever asks says whether an object is the one. An object is in the slot that its hash says, or in one of those
+//! behind it, before the first empty one. That is its *place*, by which indexes know it: it changes only if another one
+//! goes away that was in its way, or if the table gets another size, and whoever made that happen is told.
 //!
 //! The slots rest in [`Places`]: copies share what they have in common, and finding a key takes two short steps through
 //! nodes that are always near, and mostly one look into memory that is not before the object itself.
@@ -19,6 +19,8 @@ const FULL: (usize, usize) = (3, 4);
 const SPARE: usize = 8;
 /// So many bits of a hash are kept.
 const HASH_BITS: u32 = u64::BITS - LabelsId::BITS;
+/// A number without a pattern.
+const MIX: u64 = 0xd1b5_4a32_d192_ed03;
 
 #[derive(Clone, Debug)]
 pub(super) struct Table<T> {
@@ -38,7 +40,7 @@ impl<T> Slot<T> {
         Self { bits: short(hash) << LabelsId::BITS | labels.bits(), value: Some(value) }
     }
 
-    /// Objects with the same number have the same labels.
+    /// The number of the object's labels.
     #[inline]
     pub(super) fn labels(&self) -> LabelsId {
         LabelsId::from_bits(self.bits & (u64::MAX >> HASH_BITS))
@@ -100,7 +102,8 @@ impl<T> Table<T> {
 
     /// All slots that are in use, with their places.
     pub(super) fn numbered(&self) -> impl Iterator<Item = (u32, &Slot<T>)> {
-        self.slots.numbered().filter(|(_, slot)| slot.value.is_some())
+        let slots = self.slots.numbered().flat_map(|(first, run)| (first..).zip(run));
+        slots.filter(|(_, slot)| slot.value.is_some())
     }
 
     /// Where the value of a hash is, by whoever knows whether it is the one.
@@ -138,8 +141,11 @@ impl<T> Table<T> {
     /// Where a hash belongs, if nothing else is there.
     #[inline]
     fn home(&self, hash: u64) -> usize {
-        // The bits from above, however many places there are.
-        ((hash * self.places() as u64) >> HASH_BITS) as usize
+        // In another order for each size. Else, who goes through one table and puts all of it into another, smaller one
+        // would fill the first part of that before anything is in the rest; and what is left of a table that is emptied
+        // in its order would be close together when it gets smaller.
+        let mixed = hash.wrapping_mul(MIX >> self.places().trailing_zeros() | 1) << LabelsId::BITS;
+        (mixed >> ((self.places() as u64).leading_zeros() + 1)) as usize
     }
 
     #[inline]
@@ -191,10 +197,13 @@ impl<T: Clone + Near> Table<T> {
     pub(super) fn resize(&mut self, places: usize) -> Moves {
         let before = std::mem::replace(&mut self.slots, Places::new(places.max(LEAST)));
         let mut moves = vec![NOWHERE; if self.used == 0 { 0 } else { before.len() }];
-        for (from, slot) in before.numbered().filter(|(_, slot)| slot.value.is_some()) {
-            let to = self.put(slot.clone());
-            if let Some(place) = moves.get_mut(from as usize) {
-                *place = to;
+        for (first, run) in before.numbered() {
+            bring_near(Used::of(run));
+            for (from, slot) in (first as usize..).zip(run).filter(|(_, slot)| slot.value.is_some()) {
+                let to = self.put(slot.clone());
+                if let Some(place) = moves.get_mut(from) {
+                    *place = to;
+                }
             }
         }
         Moves(moves)
@@ -211,8 +220,8 @@ impl<T: Clone + Near> Table<T> {
     }
 }
 
-/// The slots of a run that are in use. Which they are is found out first, and of all at once: where a processor has to guess
-/// at each slot whether it is, it guesses wrong at every third.
+/// The slots of a run that are in use. Which they are is found out first, and of all at once: where a processor has to
+/// guess at each slot whether it is, it guesses wrong at every third.
 struct Used<'a, T> {
     run: &'a [Slot<T>; RUN],
     /// A bit for each that is left.
@@ -267,7 +276,7 @@ fn number(at: usize) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
+    use std::collections::{BTreeMap, BTreeSet};
 
     use super::*;
 
@@ -282,12 +291,16 @@ mod tests {
 
     /// Finds one of few hashes, so that many keys want the same slots, also at the end of the table.
     fn crowded(key: u32) -> u64 {
-        let few = [0_u64, 1, 2, 0x8000_0000, 0x8000_0100, 0xffff_fe00, 0xffff_ff00, 0xffff_ffff];
-        few[key as usize % few.len()] << 32
+        let few = [0_u64, 1, 2, 63, 64, 127, 0x80_0000, 0xff_ffff];
+        few[key as usize % few.len()] << LabelsId::BITS
     }
 
     fn spread(key: u32) -> u64 {
         u64::from(key).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
+
+    fn named(key: u32) -> u64 {
+        crate::hash::hash_pair("team-1", &format!("web-{key}"))
     }
 
     /// A table, and where somebody who is told all moves believes everything to be.
@@ -413,6 +426,50 @@ mod tests {
         table.check(&(0..10_000).map(|key| (key, 0)).collect(), 10_000);
     }
 
+    /// How far all values are from where they belong.
+    fn way(table: &Table<Value>) -> usize {
+        let far = |(place, slot): (u32, &Slot<Value>)| {
+            (place as usize).wrapping_sub(table.home(slot.hash())) & table.mask()
+        };
+        table.numbered().map(far).sum()
+    }
+
+    #[test]
+    fn who_goes_through_one_table_may_fill_or_empty_another_or_the_same_in_its_order() {
+        const KEYS: u32 = 20_000;
+        let mut one = Followed::new(named);
+        (0..KEYS).for_each(|key| one.put(key, 0));
+        let order: Vec<u32> = one.table.iter().filter_map(|slot| slot.value).map(|(key, _)| key).collect();
+        assert!(way(&one.table) < order.len());
+        let mut other = Followed::new(named);
+        for (at, key) in (1_usize..).zip(&order) {
+            other.put(*key, 0);
+            assert!(
+                !at.is_multiple_of(1_000) || way(&other.table) < 3 * at,
+                "after {at}: {}",
+                way(&other.table)
+            );
+        }
+        let mut moves = 0;
+        for key in order {
+            let (place, _) = one.table.find(named(key), |known| known.0 == key).unwrap();
+            one.table.remove(place, |_, _| moves += 1);
+            if let Some(places) = one.table.too_large() {
+                one.table.resize(places);
+            }
+        }
+        assert!(moves < KEYS, "{moves} moves");
+    }
+
+    #[test]
+    fn more_places_than_hashes_are_all_used() {
+        // Nothing is in it, so it takes no memory.
+        let table = Table::<Value> { slots: Places::new(1 << 26), used: 0 };
+        let homes: BTreeSet<usize> = (0..1 << 12).map(|high| table.home(high << 12 | 0xabc)).collect();
+        assert_eq!(homes.len(), 1 << 12);
+        assert!(homes.iter().all(|home| home.is_multiple_of(4)) && homes.last() > Some(&(1 << 25)));
+    }
+
     #[test]
     fn what_is_not_there_is_neither_found_nor_taken() {
         let mut table = Followed::new(spread);
@@ -425,7 +482,8 @@ mod tests {
     }
 
     #[test]
+    #[cfg(target_pointer_width = "64")]
     fn four_slots_are_as_long_as_one_piece_of_near_memory() {
-        assert_eq!(size_of::<Slot<std::sync::Arc<u8>>>(), 16);
+        assert_eq!(4 * size_of::<Slot<crate::object::Stored<()>>>(), 64);
     }
 }

@@ -104,12 +104,37 @@ fn what_is_found_is_what_was_put_however_objects_come_go_and_move() {
             Write::Put(pod(&namespace, &name, &node, 2 * step + 1))
         };
         store.write(vec![write], None);
+        if step % 100 == 50 {
+            // A list of one namespace or of all, with some objects gone, some new, and some of which nothing is known.
+            let scope = Scope { namespace: (next(2) == 0).then(|| namespace.clone()), ..Scope::default() };
+            let covered = |key: &str| key.split_once('/').is_some_and(|(within, _)| scope.covers(within));
+            let mut listed: BTreeMap<String, String> = model
+                .iter()
+                .filter(|(key, _)| covered(key))
+                .map(|(key, node)| (key.clone(), node.clone()))
+                .collect();
+            let mut gone: Vec<String> = listed.keys().filter(|_| next(4) == 0).cloned().collect();
+            gone.iter().for_each(|key| drop(listed.remove(key)));
+            let kept: HashSet<String> = gone.split_off(gone.len() / 2).into_iter().collect();
+            let new = if step > 3_500 { 10 } else { 200 };
+            listed.extend((0..next(new)).map(|at| (format!("{namespace}/new-{step}-{at}"), node.clone())));
+            let objects = listed.iter().map(|(key, node)| match store.snapshot().get_key(key) {
+                Some(same) => same,
+                None => {
+                    let (namespace, name) = key.split_once('/').unwrap();
+                    pod(namespace, name, node, 2 * step + 1)
+                }
+            });
+            store.replace_in(&scope, objects.collect(), next(2) == 0, &kept, None);
+            gone.iter().for_each(|key| drop(model.remove(key)));
+            model.extend(listed);
+        }
         if step % 500 == 0 {
             moments.push((store.snapshot(), model.clone()));
         }
     }
     assert!(moments.iter().map(|(snapshot, _)| snapshot.len()).max() > Some(600));
-    assert!(moments.last().is_some_and(|(snapshot, _)| (1..200).contains(&snapshot.len())));
+    assert!(moments.last().is_some_and(|(snapshot, _)| (1..300).contains(&snapshot.len())));
     for (snapshot, model) in &moments {
         assert_eq!((names(snapshot.iter()), snapshot.len()), (model.keys().cloned().collect(), model.len()));
         assert!(model.keys().all(|key| snapshot.get_key(key).is_some_and(|object| object.key() == key)));

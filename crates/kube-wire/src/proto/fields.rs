@@ -33,8 +33,8 @@ pub(super) struct Fields<'a, 'de> {
 /// Behind the last field of a message there is no place.
 pub(super) const END: u64 = 0;
 
-/// What the number of an inlined message counts in a [place](Fields::step). No field has so high a number: what makes the
-/// files of places refuses to.
+/// What the number of an inlined message counts in a [place](Fields::step). No field has so high a number: what makes
+/// the files of places refuses to.
 pub(super) const INLINED: u32 = 1000;
 
 /// One message, half read.
@@ -109,8 +109,8 @@ impl<'a, 'de> Fields<'a, 'de> {
     /// Goes to the next field that JSON would show, and returns its place: the number of the field, and if it is one of
     /// an inlined message the number of that, times [`INLINED`]. At the end it is [`END`].
     ///
-    /// The value is in the [slot](Self::slot) then. What the table says about it is not: who knows the place often needs
-    /// no more.
+    /// The value is in the [slot](Self::slot) then. What the table says about it is not there before it is [looked
+    /// up](Self::look_up): who knows the place often needs no more.
     #[inline]
     pub(super) fn step(&mut self) -> Result<u64, ProtoError> {
         if self.at.reader.rest().is_empty() && self.outer_levels == 0 { Ok(END) } else { self.next_step() }
@@ -194,7 +194,7 @@ impl<'a, 'de> Fields<'a, 'de> {
         self.slot.context.table.field(self.at.message, number)
     }
 
-    /// What [`advance`](Self::advance) went to.
+    /// What [`advance`](Self::advance) or [`step`](Self::step) went to.
     #[inline]
     pub(super) fn slot(&self) -> &Slot<'a, 'de> {
         &self.slot

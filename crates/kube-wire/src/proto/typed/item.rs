@@ -95,17 +95,11 @@ fn touch(bytes: &[u8]) -> usize {
     bytes.first().map_or(0, |byte| usize::from(*byte))
 }
 
-/// Writes a text over another.
+/// Writes a text over another that has memory for it.
 #[inline]
-fn overwrite(used: &mut String, bytes: &[u8]) -> Result<(), ProtoError> {
-    if fits(used.capacity(), bytes.len()) {
-        let text = text(bytes)?;
-        used.clear();
-        used.push_str(text);
-    } else {
-        *used = owned_text(bytes)?;
-    }
-    Ok(())
+fn overwrite(used: &mut String, text: &str) {
+    used.clear();
+    used.push_str(text);
 }
 
 /// Reads the field that a walk went to into a place.
@@ -236,7 +230,13 @@ impl Item for String {
 
     #[inline]
     fn put(&mut self, value: &Slot<'_, '_>) -> Result<(), ProtoError> {
-        overwrite(self, value.raw.bytes)
+        let bytes = value.raw.bytes;
+        if fits(self.capacity(), bytes.len()) {
+            overwrite(self, text(bytes)?);
+        } else {
+            *self = owned_text(bytes)?;
+        }
+        Ok(())
     }
 
     #[inline]
@@ -297,7 +297,13 @@ impl Item for Quantity {
 
     #[inline]
     fn put(&mut self, value: &Slot<'_, '_>) -> Result<(), ProtoError> {
-        overwrite(&mut self.0, special::quantity(value.raw.bytes)?.as_bytes())
+        let text = special::quantity(value.raw.bytes)?;
+        if fits(self.0.capacity(), text.len()) {
+            overwrite(&mut self.0, text);
+        } else {
+            self.0 = text.to_owned();
+        }
+        Ok(())
     }
 
     #[inline]
