@@ -21,7 +21,7 @@ var widgets = schema.GroupVersionResource{Group: "bench.example.com", Version: "
 
 const byNode = "node"
 
-// newInformer makes the shared informer that a controller would have, with an index by node.
+// newInformer makes the shared informer that a controller would have.
 func newInformer(s settings) (cache.SharedIndexInformer, error) {
 	config := &rest.Config{Host: s.url, DisableCompression: true}
 	var informer cache.SharedIndexInformer

@@ -36,7 +36,7 @@ impl Maker<'_> {
         let bars = kind == "pods";
         [
             self.relist(kind, most, bars),
-            self.events(kind, bars),
+            self.events(kind, sizes, bars),
             self.latency(kind, sizes),
             self.reads(kind, most, bars),
             self.busy_reads(kind, most, bars),
@@ -246,7 +246,7 @@ impl Maker<'_> {
         Section { title: format!("Relist {count} {kind}, 1 % changed"), lines }
     }
 
-    fn events(&self, kind: &str, bars: bool) -> Section {
+    fn events(&self, kind: &str, sizes: &Sizes, bars: bool) -> Section {
         let mut lines = Vec::new();
         for (handlers, bar) in [(1, Some(Bar::AtLeast(2.5))), (10, None), (100, Some(Bar::AtLeast(3.0)))] {
             for who in OURS.into_iter().chain(ON_SYSTEM) {
@@ -260,7 +260,8 @@ impl Maker<'_> {
                 lines.extend(self.line(title, &row, who, "cpu", Unit::Seconds, None));
             }
         }
-        Section { title: format!("Events per second, {}, as fast as they are taken", kind_name(kind)), lines }
+        let (count, kind) = (thousands(sizes.objects_of_events as f64), kind_name(kind));
+        Section { title: format!("Events per second of {count} {kind}, as fast as they are taken"), lines }
     }
 
     fn latency(&self, kind: &str, sizes: &Sizes) -> Section {
@@ -288,8 +289,9 @@ impl Maker<'_> {
         }
         let (rate, seconds) = sizes.rate;
         let title = format!(
-            "From the server's socket to 10 handlers, {} events of {} a second for {seconds} s",
+            "From the server's socket to 10 handlers, {} events of {} {} a second for {seconds} s",
             thousands(rate as f64),
+            thousands(sizes.objects_of_events as f64),
             kind_name(kind)
         );
         Section { title, lines }

@@ -73,7 +73,7 @@ pub enum Residency {
 
 impl Default for Residency {
     /// Adaptive, with [`DEFAULT_WARM_BYTES`]: as small as packed and as quick with events, and what is looked at again and
-    /// again is read as quickly as if it rested decoded. The figures are in `docs/benchmarks.md`.
+    /// again is read almost as quickly as if it rested decoded. The figures are in `docs/benchmarks.md`.
     fn default() -> Self {
         Residency::Adaptive { warm_bytes: DEFAULT_WARM_BYTES }
     }

@@ -129,7 +129,7 @@ fn changed_lists_and_watches_are_survived() {
 }
 
 #[test]
-fn a_length_that_lies_allocates_nothing() {
+fn a_length_that_lies_is_an_error() {
     // A list of a billion containers, a name of a terabyte, and integers without an end.
     let message = ProtoMessage::of("", "v1", "Pod").unwrap();
     for bytes in [
