@@ -56,7 +56,7 @@ const KINDS: [&str; 32] = [
     "storage/v1.StorageClass",
 ];
 
-/// What the number of an inlined message counts in a place, as in `Fields::place`.
+/// What the number of an inlined message counts in a place, as in `Walk::next`.
 const INLINED: u32 = 1000;
 
 /// How long lines may get.
@@ -92,7 +92,7 @@ pub(crate) fn wanted() -> Result<BTreeMap<PathBuf, String>, Failed> {
             .fold(format!("mod {module};"), |line, gate| format!("k8s_openapi::{gate}! {{ {line} }}"));
         let _ = writeln!(whole, "{declaration}");
         let mut text = format!(
-            "//! `{group}`. {MADE}\n\nuse k8s_openapi::{} as types;\n\nuse super::*;\n\nplaces! {{\n",
+            "//! `{group}`. {MADE}\n\nuse k8s_openapi::{} as types;\n\nuse super::*;\n\nplaces! {{\n    \"{group}\"\n",
             module_of(group)
         );
         for name in names {
@@ -118,6 +118,33 @@ struct Field<'a> {
     name: &'a str,
     /// The type of the value, or of each of them.
     ty: &'a str,
+    none_if: NoneIf,
+}
+
+/// When a field is the same as none.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum NoneIf {
+    /// Its text or its bytes are empty.
+    Empty,
+    /// It is the number zero, or false.
+    Zero,
+    Never,
+}
+
+impl NoneIf {
+    /// What the table says, as `kube-wire` reads it.
+    fn of(name: &str, ty: &str) -> Self {
+        match ty.trim_start_matches('*') {
+            // A time that was never set is the same as an absent one, pointer or not.
+            "time" | "microtime" => Self::Empty,
+            _ if name.ends_with('!') => Self::Never,
+            _ => match ty {
+                "string" | "bytes" => Self::Empty,
+                "bool" | "int32" | "int64" => Self::Zero,
+                _ => Self::Never,
+            },
+        }
+    }
 }
 
 /// The messages of the table with their fields.
@@ -133,8 +160,9 @@ fn messages(table: &str) -> BTreeMap<&str, Vec<Field<'_>>> {
             }
             [number, name, ty] => {
                 let Ok(number) = number.parse() else { continue };
+                let none_if = NoneIf::of(name, ty);
                 let ty = ty.trim_start_matches('*').trim_start_matches("[]").trim_start_matches("{}");
-                let field = Field { number, name: name.trim_end_matches('!'), ty };
+                let field = Field { number, name: name.trim_end_matches('!'), ty, none_if };
                 messages.entry(last).or_default().push(field);
             }
             _ => {}
@@ -222,6 +250,7 @@ struct Place {
     since: BTreeSet<u32>,
     /// Its type has no places.
     through_serde: bool,
+    none_if: NoneIf,
 }
 
 /// Adds the fields of a message to those of the struct that has them.
@@ -236,7 +265,7 @@ fn add_places(
     /// What is read without serde, besides structs.
     const PLAIN: [&str; 9] =
         ["string", "bytes", "bool", "int32", "int64", "time", "microtime", "quantity", "intstr"];
-    for Field { number, name, ty } in messages.get(message).into_iter().flatten() {
+    for Field { number, name, ty, none_if } in messages.get(message).into_iter().flatten() {
         if *number >= INLINED || (outer > 0 && *name == "^") {
             return Err(Failed::new(format!("{message} has {number} {name}, which is not provided for")));
         }
@@ -248,7 +277,7 @@ fn add_places(
             continue;
         };
         let through_serde = !PLAIN.contains(ty) && !structs.contains_key(*ty);
-        let place = Place { field: field.clone(), since: since.clone(), through_serde };
+        let place = Place { field: field.clone(), since: since.clone(), through_serde, none_if: *none_if };
         places.insert(outer + number, place);
     }
     Ok(())
@@ -271,7 +300,7 @@ fn entry(
     }
     // Those that are always there come first, those whose types have no places last.
     let mut lines: BTreeMap<(bool, String), Vec<String>> = BTreeMap::from([((false, String::new()), vec![])]);
-    for (number, Place { field, since, through_serde }) in places {
+    for (number, Place { field, since, through_serde, .. }) in places {
         let gates = gates(since, &found.since);
         let head = match (gates.is_empty(), through_serde) {
             (true, false) => String::new(),
@@ -285,21 +314,34 @@ fn entry(
     let gate = if gate.is_empty() { String::new() } else { format!("[{}] ", gate.join(" ")) };
     let mut text = format!("    {gate}{} {{\n", type_of(name));
     for ((_, head), fields) in lines {
-        let mut line = head;
-        for (at, field) in fields.iter().enumerate() {
-            let comma = if at == 0 { "" } else { "," };
-            if line.len() + field.len() + 3 > WIDTH - 8 {
-                let _ = writeln!(text, "        {line}{comma}");
-                line.clone_from(field);
-            } else {
-                let space = if at == 0 { "" } else { " " };
-                let _ = write!(line, "{comma}{space}{field}");
-            }
+        text.push_str(&wrapped(&head, &fields, ","));
+    }
+    for (head, none_if) in [("empty ", NoneIf::Empty), ("zero ", NoneIf::Zero)] {
+        let numbers: Vec<String> =
+            places.iter().filter(|(_, place)| place.none_if == none_if).map(|(number, _)| number.to_string()).collect();
+        if !numbers.is_empty() {
+            text.push_str(&wrapped(head, &numbers, ""));
         }
-        let _ = writeln!(text, "        {line};");
     }
     text.push_str("    }\n");
     Ok(text)
+}
+
+/// Words with something between them, in lines of their own.
+fn wrapped(head: &str, words: &[String], between: &str) -> String {
+    let (mut text, mut line) = (String::new(), head.to_owned());
+    for (at, word) in words.iter().enumerate() {
+        let between = if at == 0 { "" } else { between };
+        if line.len() + word.len() + 3 > WIDTH - 8 {
+            let _ = writeln!(text, "        {line}{between}");
+            line.clone_from(word);
+        } else {
+            let space = if at == 0 { "" } else { " " };
+            let _ = write!(line, "{between}{space}{word}");
+        }
+    }
+    let _ = writeln!(text, "        {line};");
+    text
 }
 
 /// `core/v1` of `core/v1.Pod`.

@@ -30,13 +30,6 @@ pub(super) struct Fields<'a, 'de> {
     lean: bool,
 }
 
-/// Behind the last field of a message there is no place.
-pub(super) const END: u64 = 0;
-
-/// What the number of an inlined message counts in a [place](Fields::step). No field has so high a number: what makes
-/// the files of places refuses to.
-pub(super) const INLINED: u32 = 1000;
-
 /// One message, half read.
 #[derive(Clone, Copy)]
 struct Level<'de> {
@@ -92,39 +85,18 @@ impl<'a, 'de> Fields<'a, 'de> {
     /// Goes to the next field that JSON would show; none at the end.
     #[inline]
     pub(super) fn advance(&mut self) -> Result<Option<&'static Field>, ProtoError> {
-        Ok(if self.step()? == END { None } else { Some(self.look_up()) })
-    }
-
-    /// Finds out what [`step`](Self::step) went to.
-    #[inline]
-    pub(super) fn look_up(&mut self) -> &'static Field {
-        let mut field = self.field(self.at.last);
-        if self.lean {
-            field = self.slot.context.table.lean(field);
-        }
-        self.slot.set_field(field);
-        field
-    }
-
-    /// Goes to the next field that JSON would show, and returns its place: the number of the field, and if it is one of
-    /// an inlined message the number of that, times [`INLINED`]. At the end it is [`END`].
-    ///
-    /// The value is in the [slot](Self::slot) then. What the table says about it is not there before it is [looked
-    /// up](Self::look_up): who knows the place often needs no more.
-    #[inline]
-    pub(super) fn step(&mut self) -> Result<u64, ProtoError> {
-        if self.at.reader.rest().is_empty() && self.outer_levels == 0 { Ok(END) } else { self.next_step() }
+        if self.at.reader.rest().is_empty() && self.outer_levels == 0 { Ok(None) } else { self.step() }
     }
 
     #[inline(never)]
-    fn next_step(&mut self) -> Result<u64, ProtoError> {
+    fn step(&mut self) -> Result<Option<&'static Field>, ProtoError> {
         // What the loop works on is kept at hand and put back when it ends.
         let Level { mut reader, mut steps, mut last, .. } = self.at;
         let raw = loop {
             let start = reader.rest();
             let Some(tag) = reader.tag()? else {
                 if !self.leave() {
-                    return Ok(END);
+                    return Ok(None);
                 }
                 Level { reader, steps, last, .. } = self.at;
                 continue;
@@ -170,15 +142,11 @@ impl<'a, 'de> Fields<'a, 'de> {
             }
         };
         (self.at.reader, self.at.last) = (reader, last);
+        let field = self.field(last);
+        let field = if self.lean { self.slot.context.table.lean(field) } else { field };
         self.slot.raw = raw;
-        Ok(u64::from(self.inlined_as() * INLINED + last))
-    }
-
-    /// The number of the inlined message that the walk is in; 0 if it is in none.
-    #[inline]
-    fn inlined_as(&self) -> u32 {
-        let outer = self.outer.get(self.outer_levels.wrapping_sub(1)).and_then(Option::as_ref);
-        outer.map_or(0, |outer| outer.last)
+        self.slot.set_field(field);
+        Ok(Some(field))
     }
 
     /// Looks at all fields, and makes nothing of them.
@@ -194,7 +162,7 @@ impl<'a, 'de> Fields<'a, 'de> {
         self.slot.context.table.field(self.at.message, number)
     }
 
-    /// What [`advance`](Self::advance) or [`step`](Self::step) went to.
+    /// What [`advance`](Self::advance) went to.
     #[inline]
     pub(super) fn slot(&self) -> &Slot<'a, 'de> {
         &self.slot
@@ -249,7 +217,7 @@ impl<'de> MapAccess<'de> for Fields<'_, 'de> {
 
 /// All elements that follow each other: their bytes from `start` on, and how many they are.
 #[inline(never)]
-fn run<'de>(
+pub(super) fn run<'de>(
     mut reader: Reader<'de>,
     start: &'de [u8],
     tag: Tag,

@@ -29,12 +29,6 @@ impl<'a, 'de> Elements<'a, 'de> {
         Self { reader: Reader::new(&[]), count: 0, ..Self::new(list) }
     }
 
-    /// How many are left.
-    #[inline]
-    pub(super) fn count(&self) -> usize {
-        self.count
-    }
-
     /// What [`advance`](Self::advance) went to.
     #[inline]
     pub(super) fn slot(&self) -> &Slot<'a, 'de> {
@@ -145,7 +139,7 @@ impl<'a, 'de> Entries<'a, 'de> {
 
 /// A key and its value, if that is all there is; no map has values without a length.
 #[inline]
-fn in_order(mut entry: Reader<'_>) -> Result<Option<Entry<'_>>, ProtoError> {
+pub(super) fn in_order(mut entry: Reader<'_>) -> Result<Option<Entry<'_>>, ProtoError> {
     const KEY: Tag = Tag::new(1, BYTES);
     const VALUE: Tag = Tag::new(2, BYTES);
     if entry.tag()? != Some(KEY) {

@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::error::{Cause, ProtoError};
-use super::wire::{Raw, Reader, text};
+use super::wire::{BYTES, Raw, Reader, Tag, text};
 
 /// A number, or the name of one.
 pub(super) enum IntOrString<'de> {
@@ -60,7 +60,18 @@ pub(super) fn parse<'de, T>(
 }
 
 /// The bytes of field 1, of which the last counts.
+#[inline]
 fn first(bytes: &[u8]) -> Result<Option<&[u8]>, ProtoError> {
+    const FIRST: u8 = Tag::new(1, BYTES).bits() as u8;
+    match bytes {
+        // As encoders write it, if it is short.
+        [FIRST, length @ ..0x80, found @ ..] if found.len() == usize::from(*length) => Ok(Some(found)),
+        _ => long_first(bytes),
+    }
+}
+
+#[inline(never)]
+fn long_first(bytes: &[u8]) -> Result<Option<&[u8]>, ProtoError> {
     let mut found = None;
     let mut reader = Reader::new(bytes);
     while let Some((tag, raw)) = reader.field()? {

@@ -11,6 +11,8 @@ use super::wire::{BYTES, FIXED64, Tag, VARINT};
 #[derive(Debug)]
 pub(crate) struct Table {
     messages: Vec<Message>,
+    /// Their names, for example `core/v1.PodSpec`, in order.
+    names: Vec<&'static str>,
     /// The fields of all messages, each message's from number 0 on without gaps: what has no field is
     /// [`Kind::Absent`].
     fields: Vec<Field>,
@@ -224,6 +226,12 @@ impl Table {
     pub(crate) fn field(&'static self, message: Message, number: u32) -> &'static Field {
         static ABSENT: Field = Field::ABSENT;
         self.fields.get((message.first + number) as usize).unwrap_or(&ABSENT)
+    }
+
+    /// One field of the message of a name.
+    pub(crate) fn named(&'static self, message: &str, number: u32) -> Option<&'static Field> {
+        let at = self.names.binary_search(&message).ok()?;
+        self.fields(*self.messages.get(at)?).get(number as usize)
     }
 
     /// The message that a field holds.

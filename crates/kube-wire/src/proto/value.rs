@@ -46,8 +46,7 @@ impl Context {
     }
 }
 
-/// A value with what the table says about it, in the place where it was read. After [`Fields::step`] alone that is what
-/// it says about an older one.
+/// A value with what the table says about it, in the place where it was read.
 #[derive(Clone, Copy)]
 pub(super) struct Slot<'a, 'de> {
     pub(super) context: &'a Context,

@@ -24,6 +24,11 @@ impl Tag {
     }
 
     #[inline]
+    pub(crate) const fn from_bits(bits: u32) -> Self {
+        Self(bits)
+    }
+
+    #[inline]
     pub(crate) fn number(self) -> u32 {
         self.0 >> 3
     }
@@ -33,8 +38,8 @@ impl Tag {
         self.0 & 7
     }
 
-    pub(crate) fn bits(self) -> u64 {
-        u64::from(self.0)
+    pub(crate) const fn bits(self) -> u64 {
+        self.0 as u64
     }
 
     /// Makes sure that the value of a field is written as it has to be.

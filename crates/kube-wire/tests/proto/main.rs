@@ -84,7 +84,7 @@ fn what_is_right_without_being_decoded_can_be_decoded() {
         }
         plain.insert((sample.api_version.clone(), sample.kind.clone()));
         assert_eq!(is_right(&sample, &sample.protobuf), (Some(true), true), "{sample}");
-        for _ in 0..20 {
+        for _ in 0..40 {
             let bytes = random.mutate(&sample.protobuf);
             match is_right(&sample, &bytes) {
                 (Some(true), taken) => {

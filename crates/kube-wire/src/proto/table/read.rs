@@ -20,6 +20,7 @@ pub(super) fn table(text: &'static str) -> (Table, Vec<&'static str>) {
     let mut reader = Reader { table: Table::empty(names.len(), lines.len()), names };
     let skipped = lines.into_iter().filter(|line| reader.line(line).is_none()).collect();
     reader.add_lean_metadata();
+    reader.table.names = reader.names.iter().map(|(name, _)| *name).collect();
     let Table { fields, steps, kinds, .. } = &mut reader.table;
     *steps = fields.iter().map(Field::step).collect();
     kinds.sort_unstable_by_key(|known| (known.kind, known.api_version));
@@ -142,6 +143,7 @@ impl Table {
         Self {
             // Metadata is there twice.
             messages: Vec::with_capacity(messages + 1),
+            names: Vec::new(),
             fields: Vec::with_capacity(lines),
             steps: Vec::new(),
             kinds: Vec::new(),

@@ -1,54 +1,34 @@
 //! Values of each type, from what the walk found.
 
+use std::any::TypeId;
 use std::collections::BTreeMap;
 
 use k8s_openapi::ByteString;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, Time};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, MicroTime, Time};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use k8s_openapi::jiff::Timestamp;
 use serde::Deserialize;
 
-use super::super::error::{Cause, ProtoError};
-use super::super::fields::Fields;
-use super::super::runs::{Elements, Entries};
+use super::super::fields::run;
+use super::super::runs::in_order;
 use super::super::special;
-use super::super::table::Kind;
+use super::super::table::{Kind, Shape, Table};
 use super::super::time;
-use super::super::value::{Slot, Value};
-use super::super::wire::{owned_text, text};
-use super::Fill;
+use super::super::value::{Context, Slot, Value};
+use super::super::wire::{BYTES, Raw, Reader, Tag, VARINT, owned_text, text};
+use super::walk::{At, another, bytes, count, number, pass};
 
-/// A type that is read from a value. Structs are filled where they will stay, because they are large.
-pub(super) trait Item: Sized {
-    /// Whether what the table says about a value is needed to read it, and not the value alone.
-    const NEEDS_FIELD: bool = false;
-
-    /// Reads a value.
-    fn read(value: &Slot<'_, '_>) -> Result<Self, ProtoError>;
-
-    /// Reads a value into a place, and into the memory of what was there before.
-    #[inline]
-    fn put(&mut self, value: &Slot<'_, '_>) -> Result<(), ProtoError> {
-        *self = Self::read(value)?;
-        Ok(())
-    }
+/// What a field of a struct is: one value, several, or either of them that may not be there.
+pub(super) trait Field: Sized {
+    /// Reads what is behind a tag into a place, and into the memory of what was there before; returns what is behind it.
+    fn receive<'a>(&mut self, tag: Tag, rest: &'a [u8], at: At) -> Option<&'a [u8]>;
 
     /// The same where there may be none.
-    #[inline]
-    fn put_some(place: &mut Option<Self>, value: &Slot<'_, '_>) -> Result<(), ProtoError> {
-        match place {
-            Some(used) => used.put(value)?,
-            None => *place = Some(Self::read(value)?),
-        }
-        Ok(())
-    }
+    fn receive_some<'a>(place: &mut Option<Self>, tag: Tag, rest: &'a [u8], at: At) -> Option<&'a [u8]>;
 
-    /// Looks at all memory that this value has elsewhere; see [`Fill::touch`].
-    #[inline]
-    fn touch(&self) -> usize {
-        0
-    }
+    /// Looks at all memory that it has elsewhere; see [`Fill::touch`](super::Fill::touch).
+    fn touch(&self) -> usize;
 
     /// Lets go of what was there before.
     #[inline]
@@ -58,25 +38,42 @@ pub(super) trait Item: Sized {
     {
         *self = Self::default();
     }
+}
 
-    /// Reads a value into a new place at the end of a list.
+/// A type that is read from one value. Structs are filled where they will stay, because they are large.
+pub(super) trait Item: Sized + 'static {
+    /// How it is written.
+    const WIRE: u32 = BYTES;
+
+    /// Reads a value.
+    fn read(value: Raw<'_>, at: At) -> Option<Self>;
+
+    /// Reads a value into a place, and into the memory of what was there before.
     #[inline]
-    fn push(list: &mut Vec<Self>, value: &Slot<'_, '_>) -> Result<(), ProtoError> {
-        list.push(Self::read(value)?);
-        Ok(())
+    fn put(&mut self, value: Raw<'_>, at: At) -> Option<()> {
+        *self = Self::read(value, at)?;
+        Some(())
     }
-}
 
-/// Fills a new struct with the fields of a message.
-#[inline]
-pub(super) fn fill(place: &mut impl Fill, value: &Slot<'_, '_>) -> Result<(), ProtoError> {
-    place.fill(&mut Value(value).fields()?).map(drop)
-}
+    /// The same where there may be none.
+    #[inline]
+    fn put_some(place: &mut Option<Self>, value: Raw<'_>, at: At) -> Option<()> {
+        match place {
+            Some(used) => used.put(value, at)?,
+            None => *place = Some(Self::read(value, at)?),
+        }
+        Some(())
+    }
 
-/// Fills a struct that was used before.
-#[inline]
-pub(super) fn refill(place: &mut impl Fill, value: &Slot<'_, '_>) -> Result<(), ProtoError> {
-    place.refill(&mut Value(value).fields()?)
+    /// Makes a list so long, if its elements can be there before they are read.
+    #[inline]
+    fn make_room(_list: &mut Vec<Self>, _count: usize) {}
+
+    /// Looks at all memory that this value has elsewhere.
+    #[inline]
+    fn touch(&self) -> usize {
+        0
+    }
 }
 
 /// Allocators give small pieces of memory in steps of so many bytes.
@@ -102,32 +99,71 @@ fn overwrite(used: &mut String, text: &str) {
     used.push_str(text);
 }
 
-/// Reads the field that a walk went to into a place.
+/// The value behind a tag, and what is behind that; none if it is not written as its type should be.
 #[inline(always)]
-pub(super) fn put<T: Item>(place: &mut T, fields: &mut Fields<'_, '_>) -> Result<(), ProtoError> {
-    if T::NEEDS_FIELD {
-        fields.look_up();
+fn value<T: Item>(tag: Tag, rest: &[u8]) -> Option<(Raw<'_>, &[u8])> {
+    if tag.wire() != T::WIRE {
+        return None;
     }
-    place.put(fields.slot())
+    if T::WIRE == BYTES {
+        bytes(rest).map(|(bytes, rest)| (Raw { number: 0, bytes }, rest))
+    } else {
+        number(rest).map(|(number, rest)| (Raw { number, bytes: &[] }, rest))
+    }
 }
 
-/// Reads it as a type that has no place here.
-pub(super) fn through_serde<'de, T: Deserialize<'de>>(fields: &mut Fields<'_, 'de>) -> Result<T, ProtoError> {
-    fields.look_up();
-    T::deserialize(Value(fields.slot()))
+/// Reads a field as a type that has no place here: the one of this number in a message. Returns what is behind it.
+pub(super) fn through_serde<'a, T: Deserialize<'a>>(
+    place: &mut T,
+    message: &str,
+    number: u32,
+    start: &'a [u8],
+) -> Option<&'a [u8]> {
+    let context = Context::new(Table::get());
+    let field = context.table.named(message, number)?;
+    let mut reader = Reader::new(start);
+    let tag = reader.tag().ok()??;
+    let mut slot = Slot::new(&context, 0);
+    slot.set_field(field);
+    (slot.raw, reader) = match field.shape {
+        Shape::One if tag == field.tag => (reader.value(tag).ok()?, reader),
+        Shape::One => return None,
+        Shape::Repeated | Shape::Map => run(reader, start, tag, field).ok()?,
+    };
+    *place = T::deserialize(Value(&slot)).ok().filter(|_| !context.is_disordered())?;
+    Some(reader.rest())
 }
 
-impl<T: Item> Item for Option<T> {
-    const NEEDS_FIELD: bool = T::NEEDS_FIELD;
-
+impl<T: Item> Field for T {
     #[inline]
-    fn read(value: &Slot<'_, '_>) -> Result<Self, ProtoError> {
-        T::read(value).map(Some)
+    fn receive<'a>(&mut self, tag: Tag, rest: &'a [u8], at: At) -> Option<&'a [u8]> {
+        let (value, rest) = value::<T>(tag, rest)?;
+        self.put(value, at.below())?;
+        Some(rest)
     }
 
     #[inline]
-    fn put(&mut self, value: &Slot<'_, '_>) -> Result<(), ProtoError> {
-        T::put_some(self, value)
+    fn receive_some<'a>(place: &mut Option<Self>, tag: Tag, rest: &'a [u8], at: At) -> Option<&'a [u8]> {
+        let (value, rest) = value::<T>(tag, rest)?;
+        T::put_some(place, value, at.below())?;
+        Some(rest)
+    }
+
+    #[inline]
+    fn touch(&self) -> usize {
+        Item::touch(self)
+    }
+}
+
+impl<T: Field> Field for Option<T> {
+    #[inline]
+    fn receive<'a>(&mut self, tag: Tag, rest: &'a [u8], at: At) -> Option<&'a [u8]> {
+        T::receive_some(self, tag, rest, at)
+    }
+
+    #[inline]
+    fn receive_some<'a>(place: &mut Option<Self>, tag: Tag, rest: &'a [u8], at: At) -> Option<&'a [u8]> {
+        place.get_or_insert_default().receive(tag, rest, at)
     }
 
     #[inline]
@@ -144,99 +180,122 @@ impl<T: Item> Item for Option<T> {
     }
 }
 
-impl<T: Item> Item for Vec<T> {
-    const NEEDS_FIELD: bool = true;
-
-    fn read(value: &Slot<'_, '_>) -> Result<Self, ProtoError> {
-        let mut elements = Elements::new(value);
-        let mut list = Self::with_capacity(elements.count());
-        while elements.advance()? {
-            T::push(&mut list, elements.slot())?;
+impl<T: Item> Field for Vec<T> {
+    fn receive<'a>(&mut self, tag: Tag, mut rest: &'a [u8], at: At) -> Option<&'a [u8]> {
+        // Integers may also be packed into one field; nobody does that.
+        let count = count(tag, rest)?;
+        if self.capacity() != count {
+            self.truncate(count);
+            let mut list = Self::with_capacity(count);
+            list.append(self);
+            *self = list;
         }
-        Ok(list)
+        let (used, at) = (self.len(), at.below());
+        T::make_room(self, count);
+        for number in 0..count {
+            let value;
+            (value, rest) = self::value::<T>(tag, rest)?;
+            match self.get_mut(number) {
+                Some(place) => place.put(value, if number < used { at } else { at.new() })?,
+                None => self.push(T::read(value, at.new())?),
+            }
+            rest = another(tag, rest).unwrap_or(rest);
+        }
+        self.truncate(count);
+        Some(rest)
+    }
+
+    #[inline]
+    fn receive_some<'a>(place: &mut Option<Self>, tag: Tag, rest: &'a [u8], at: At) -> Option<&'a [u8]> {
+        if at.is_lean() && TypeId::of::<T>() == TypeId::of::<ManagedFieldsEntry>() {
+            *place = None;
+            return pass(tag, rest);
+        }
+        place.get_or_insert_default().receive(tag, rest, at)
     }
 
     #[inline]
     fn touch(&self) -> usize {
         self.iter().fold(0, |sum, one| sum ^ one.touch())
     }
-
-    fn put(&mut self, value: &Slot<'_, '_>) -> Result<(), ProtoError> {
-        let mut elements = Elements::new(value);
-        if self.capacity() != elements.count() {
-            self.truncate(elements.count());
-            let mut list = Self::with_capacity(elements.count());
-            list.append(self);
-            *self = list;
-        }
-        let mut at = 0;
-        while elements.advance()? {
-            match self.get_mut(at) {
-                Some(used) => used.put(elements.slot())?,
-                None => T::push(self, elements.slot())?,
-            }
-            at += 1;
-        }
-        self.truncate(at);
-        Ok(())
-    }
 }
 
-impl<T: Item> Item for BTreeMap<String, T> {
-    const NEEDS_FIELD: bool = true;
-
-    fn read(value: &Slot<'_, '_>) -> Result<Self, ProtoError> {
-        let mut entries = Entries::new(value);
-        let mut map = Self::new();
-        while let Some(key) = entries.advance()? {
-            map.insert(owned_text(key)?, T::read(entries.slot())?);
+impl<T: Item> Field for BTreeMap<String, T> {
+    fn receive<'a>(&mut self, tag: Tag, rest: &'a [u8], at: At) -> Option<&'a [u8]> {
+        let at = at.below();
+        if at.used && !self.is_empty() && let Some(rest) = put_under_the_same_keys(self, tag, rest, at)? {
+            return Some(rest);
         }
-        Ok(map)
+        self.clear();
+        let mut rest = rest;
+        loop {
+            let (key, value);
+            (key, value, rest) = entry(tag, rest)?;
+            self.insert(owned_text(key).ok()?, T::read(value, at.new())?);
+            match another(tag, rest) {
+                Some(behind) => rest = behind,
+                None => return Some(rest),
+            }
+        }
+    }
+
+    #[inline]
+    fn receive_some<'a>(place: &mut Option<Self>, tag: Tag, rest: &'a [u8], at: At) -> Option<&'a [u8]> {
+        place.get_or_insert_default().receive(tag, rest, at)
     }
 
     #[inline]
     fn touch(&self) -> usize {
-        self.iter().fold(0, |sum, (key, one)| sum ^ key.touch() ^ one.touch())
-    }
-
-    fn put(&mut self, value: &Slot<'_, '_>) -> Result<(), ProtoError> {
-        if !put_under_the_same_keys(self, value)? {
-            *self = Self::read(value)?;
-        }
-        Ok(())
+        self.iter().fold(0, |sum, (key, one)| sum ^ touch(key.as_bytes()) ^ one.touch())
     }
 }
 
-/// Reads the values of a map into those of another, as long as their keys are the same; whether all of them are.
-fn put_under_the_same_keys<T: Item>(
+/// A key, its value, and what is behind them.
+#[inline]
+fn entry(tag: Tag, rest: &[u8]) -> Option<(&[u8], Raw<'_>, &[u8])> {
+    if tag.wire() != BYTES {
+        return None;
+    }
+    let (entry, rest) = bytes(rest)?;
+    let (key, bytes) = in_order(Reader::new(entry)).ok()??;
+    Some((key, Raw { number: 0, bytes }, rest))
+}
+
+/// Reads the values of a map into those of another, as long as their keys are the same; what is behind them, if all are.
+#[expect(clippy::option_option, reason = "other keys are not odd")]
+fn put_under_the_same_keys<'a, T: Item>(
     map: &mut BTreeMap<String, T>,
-    value: &Slot<'_, '_>,
-) -> Result<bool, ProtoError> {
-    let (mut entries, mut used) = (Entries::new(value), map.iter_mut());
-    while let Some(key) = entries.advance()? {
+    tag: Tag,
+    mut rest: &'a [u8],
+    at: At,
+) -> Option<Option<&'a [u8]>> {
+    let mut used = map.iter_mut();
+    loop {
+        let (key, value);
+        (key, value, rest) = entry(tag, rest)?;
         match used.next() {
-            Some((same, place)) if same.as_bytes() == key => place.put(entries.slot())?,
-            _ => return Ok(false),
+            Some((same, place)) if same.as_bytes() == key => place.put(value, at)?,
+            _ => return Some(None),
+        }
+        match another(tag, rest) {
+            Some(behind) => rest = behind,
+            None => return Some(used.next().is_none().then_some(rest)),
         }
     }
-    Ok(used.next().is_none())
 }
 
 impl Item for String {
-    #[inline]
-    fn read(value: &Slot<'_, '_>) -> Result<Self, ProtoError> {
-        owned_text(value.raw.bytes)
+    fn read(value: Raw<'_>, _at: At) -> Option<Self> {
+        owned_text(value.bytes).ok()
     }
 
-    #[inline]
-    fn put(&mut self, value: &Slot<'_, '_>) -> Result<(), ProtoError> {
-        let bytes = value.raw.bytes;
-        if fits(self.capacity(), bytes.len()) {
-            overwrite(self, text(bytes)?);
+    fn put(&mut self, value: Raw<'_>, _at: At) -> Option<()> {
+        if fits(self.capacity(), value.bytes.len()) {
+            overwrite(self, text(value.bytes).ok()?);
         } else {
-            *self = owned_text(bytes)?;
+            *self = owned_text(value.bytes).ok()?;
         }
-        Ok(())
+        Some(())
     }
 
     #[inline]
@@ -246,41 +305,45 @@ impl Item for String {
 }
 
 impl Item for bool {
+    const WIRE: u32 = VARINT;
+
     #[inline]
-    fn read(value: &Slot<'_, '_>) -> Result<Self, ProtoError> {
-        Ok(value.raw.number != 0)
+    fn read(value: Raw<'_>, _at: At) -> Option<Self> {
+        Some(value.number != 0)
     }
 }
 
 impl Item for i32 {
+    const WIRE: u32 = VARINT;
+
     #[inline]
-    fn read(value: &Slot<'_, '_>) -> Result<Self, ProtoError> {
-        Ok(value.raw.int32())
+    fn read(value: Raw<'_>, _at: At) -> Option<Self> {
+        Some(value.int32())
     }
 }
 
 impl Item for i64 {
+    const WIRE: u32 = VARINT;
+
     #[inline]
-    fn read(value: &Slot<'_, '_>) -> Result<Self, ProtoError> {
-        Ok(value.raw.int64())
+    fn read(value: Raw<'_>, _at: At) -> Option<Self> {
+        Some(value.int64())
     }
 }
 
 impl Item for ByteString {
-    #[inline]
-    fn read(value: &Slot<'_, '_>) -> Result<Self, ProtoError> {
-        Ok(Self(value.raw.bytes.to_vec()))
+    fn read(value: Raw<'_>, _at: At) -> Option<Self> {
+        Some(Self(value.bytes.to_vec()))
     }
 
-    fn put(&mut self, value: &Slot<'_, '_>) -> Result<(), ProtoError> {
-        let bytes = value.raw.bytes;
-        if fits(self.0.capacity(), bytes.len()) {
+    fn put(&mut self, value: Raw<'_>, _at: At) -> Option<()> {
+        if fits(self.0.capacity(), value.bytes.len()) {
             self.0.clear();
-            self.0.extend_from_slice(bytes);
+            self.0.extend_from_slice(value.bytes);
         } else {
-            self.0 = bytes.to_vec();
+            self.0 = value.bytes.to_vec();
         }
-        Ok(())
+        Some(())
     }
 
     #[inline]
@@ -290,20 +353,18 @@ impl Item for ByteString {
 }
 
 impl Item for Quantity {
-    #[inline]
-    fn read(value: &Slot<'_, '_>) -> Result<Self, ProtoError> {
-        special::quantity(value.raw.bytes).map(|text| Self(text.to_owned()))
+    fn read(value: Raw<'_>, _at: At) -> Option<Self> {
+        special::quantity(value.bytes).ok().map(|text| Self(text.to_owned()))
     }
 
-    #[inline]
-    fn put(&mut self, value: &Slot<'_, '_>) -> Result<(), ProtoError> {
-        let text = special::quantity(value.raw.bytes)?;
+    fn put(&mut self, value: Raw<'_>, _at: At) -> Option<()> {
+        let text = special::quantity(value.bytes).ok()?;
         if fits(self.0.capacity(), text.len()) {
             overwrite(&mut self.0, text);
         } else {
             self.0 = text.to_owned();
         }
-        Ok(())
+        Some(())
     }
 
     #[inline]
@@ -313,8 +374,8 @@ impl Item for Quantity {
 }
 
 impl Item for IntOrString {
-    fn read(value: &Slot<'_, '_>) -> Result<Self, ProtoError> {
-        Ok(match special::int_or_string(value.raw.bytes)? {
+    fn read(value: Raw<'_>, _at: At) -> Option<Self> {
+        Some(match special::int_or_string(value.bytes).ok()? {
             special::IntOrString::Int(number) => Self::Int(number),
             special::IntOrString::String(text) => Self::String(text.to_owned()),
         })
@@ -322,25 +383,19 @@ impl Item for IntOrString {
 }
 
 impl Item for Time {
-    fn read(value: &Slot<'_, '_>) -> Result<Self, ProtoError> {
-        timestamp(value.raw.bytes, Kind::Time).map(Self)
+    fn read(value: Raw<'_>, _at: At) -> Option<Self> {
+        timestamp(value.bytes, Kind::Time).map(Self)
     }
 }
 
 impl Item for MicroTime {
-    fn read(value: &Slot<'_, '_>) -> Result<Self, ProtoError> {
-        timestamp(value.raw.bytes, Kind::MicroTime).map(Self)
+    fn read(value: Raw<'_>, _at: At) -> Option<Self> {
+        timestamp(value.bytes, Kind::MicroTime).map(Self)
     }
 }
 
 /// A moment, as exact as JSON has it.
-fn timestamp(bytes: &[u8], kind: Kind) -> Result<Timestamp, ProtoError> {
-    let (seconds, nanos) = time::Time::read(bytes)?.ok_or_else(unusual)?.parts(kind);
-    Timestamp::new(seconds, nanos).map_err(|_| unusual())
-}
-
-/// What only the way through serde knows what to make of.
-#[cold]
-fn unusual() -> ProtoError {
-    Cause::Value("unusual".to_owned()).into()
+fn timestamp(bytes: &[u8], kind: Kind) -> Option<Timestamp> {
+    let (seconds, nanos) = time::Time::read(bytes).ok()??.parts(kind);
+    Timestamp::new(seconds, nanos).ok()
 }

@@ -3,8 +3,8 @@
 //! Whatever can be decoded from JSON can be decoded from protobuf through serde ([`super::value`]), and most of that
 //! time is spent on names: the walk knows a field by its number, serde wants its name, and the type compares that name
 //! with all of its own. Times take the way through text, bytes the one through base64, and large structs are moved from
-//! place to place. For the kinds that clusters have many of this is left out: the walk is the same ([`Fields`]), and
-//! [made files](places) say which number belongs to which field of the type.
+//! place to place. For the kinds that clusters have many of this is left out: [made files](places) say which number belongs to
+//! which field of the type, and each type goes through its message by itself ([`walk`]).
 //!
 //! Only what is as usual goes this way. Whatever is not, be it an error, another order of fields or a type that is not
 //! one of these, is decoded through serde, which also knows how to tell what is wrong.
@@ -15,21 +15,26 @@ mod said;
 mod places;
 #[cfg(test)]
 mod tests;
+mod walk;
 
 use std::any::{Any, TypeId};
 use std::hint::black_box;
 
-use super::error::ProtoError;
-use super::fields::{END, Fields, INLINED};
-use super::table::{ProtoMessage, Table};
-use super::value::{Context, Slot};
+use super::table::ProtoMessage;
+use super::wire::{BYTES, Raw, VARINT};
 use crate::object::DecodeOptions;
-use item::{Item, fill, put, refill, through_serde};
+use item::{Field, Item, through_serde};
+use walk::{At, END, Rules, Walk, pass};
+
+/// What the number of an inlined message counts in a [place](Walk::next). No field has so high a number: what makes
+/// the files of places refuses to.
+const INLINED: u32 = 1000;
 
 /// A type whose fields are filled in place.
 trait Fill: Default {
-    /// Reads the fields that are there; returns which they are.
-    fn fill(&mut self, fields: &mut Fields<'_, '_>) -> Result<Seen, ProtoError>;
+    /// Reads the fields of a message. Where there was another value before, it is written over, and what the new one has not
+    /// goes. None if something is not as usual; what is in the place then is of no use.
+    fn fill(&mut self, bytes: &[u8], at: At) -> Option<()>;
 
     /// Lets go of what is left of an older value in the fields that are not there.
     fn forget_unseen(&mut self, seen: Seen);
@@ -38,13 +43,6 @@ trait Fill: Default {
     /// hundred pieces of memory that nobody has looked at for long: where each is waited for when its turn comes, that takes
     /// longer than all else, and if all are asked for at once, they come at once. What is returned is of no use.
     fn touch(&self) -> usize;
-
-    /// Makes another value of a used one, in its memory.
-    fn refill(&mut self, fields: &mut Fields<'_, '_>) -> Result<(), ProtoError> {
-        let seen = self.fill(fields)?;
-        self.forget_unseen(seen);
-        Ok(())
-    }
 }
 
 /// Whether an object of this type can be made of another, in its memory; see
@@ -104,14 +102,11 @@ impl Object<'_> {
         if used {
             black_box(place.touch());
         }
-        let context = Context::new(Table::get());
-        Fields::of_object(&context, self.message.message(), self.object, self.options)
-            .and_then(|mut fields| place.refill(&mut fields))
-            .is_ok()
+        place.fill(self.object, At::object(used, self.options.keep_managed_fields)).is_some()
     }
 }
 
-/// Which fields of a message have been there, by their [places](Fields::step).
+/// Which fields of a message have been there, by their [places](Walk::next).
 #[derive(Clone, Copy, Default)]
 struct Seen(u128);
 
@@ -135,14 +130,18 @@ impl Seen {
     }
 
     /// Whether no two of the fields of a type are taken for each other.
-    const fn can_be_told_apart(places: &[u32]) -> bool {
-        let (mut all, mut rest) = (Self(0), places);
-        while let [place, others @ ..] = rest {
-            let one = Self::of(*place);
-            if all.0 & one.0 != 0 {
-                return false;
+    const fn can_tell_apart(mut places: &[&[u32]]) -> bool {
+        let mut all = Self(0);
+        while let [some, others @ ..] = places {
+            let mut rest = *some;
+            while let [place, behind @ ..] = rest {
+                let one = Self::of(*place);
+                if all.0 & one.0 != 0 {
+                    return false;
+                }
+                (all, rest) = (Self(all.0 | one.0), behind);
             }
-            (all, rest) = (Self(all.0 | one.0), others);
+            places = others;
         }
         true
     }

@@ -2,85 +2,104 @@
 
 /// The fields of types: `NUMBER FIELD, ...;`, those that only some versions of Kubernetes have after the macros of
 /// k8s-openapi that let them through, those whose types are not filled in place after a `~`. The numbers are
-/// [places](super::Fields::step): 2001 is the field 1 of the message that is inlined as 2.
+/// [places](super::walk::Walk::next): 2001 is the field 1 of the message that is inlined as 2. Behind `empty` and `zero` are
+/// those that are not there if they are that: what Go has no pointer for.
 macro_rules! places {
-    ($(
+    ($group:literal $(
         $([$($since:ident)+])?
         $ty:ident {
             $($number:literal $field:ident),*;
             $([$($gate:ident)+] $($gated_number:literal $gated_field:ident),+;)*
             $(~ $($other_number:literal $other_field:ident),+;)?
+            $(empty $($empty:literal)+;)?
+            $(zero $($zero:literal)+;)?
         }
     )+) => { $(
         in_versions! { [$($($since)+)?]
             impl Item for types::$ty {
-                const NEEDS_FIELD: bool = true;
+                #[inline]
+                fn put(&mut self, value: Raw<'_>, at: At) -> Option<()> {
+                    self.fill(value.bytes, at)
+                }
 
                 #[inline]
-                fn read(value: &Slot<'_, '_>) -> Result<Self, ProtoError> {
+                fn read(value: Raw<'_>, at: At) -> Option<Self> {
                     let mut filled = Self::default();
-                    fill(&mut filled, value).map(|()| filled)
+                    filled.fill(value.bytes, at).map(|()| filled)
                 }
 
                 #[inline]
-                fn put(&mut self, value: &Slot<'_, '_>) -> Result<(), ProtoError> {
-                    refill(self, value)
-                }
-
-                #[inline]
-                fn put_some(place: &mut Option<Self>, value: &Slot<'_, '_>) -> Result<(), ProtoError> {
+                fn put_some(place: &mut Option<Self>, value: Raw<'_>, at: At) -> Option<()> {
                     match place {
-                        Some(used) => refill(used, value),
-                        None => fill(place.insert(Self::default()), value),
+                        Some(used) => used.fill(value.bytes, at),
+                        None => place.insert(Self::default()).fill(value.bytes, at.new()),
                     }
+                }
+
+                #[inline]
+                fn make_room(list: &mut Vec<Self>, count: usize) {
+                    list.resize_with(count, Self::default);
                 }
 
                 #[inline]
                 fn touch(&self) -> usize {
                     Fill::touch(self)
                 }
-
-                #[inline]
-                fn push(list: &mut Vec<Self>, value: &Slot<'_, '_>) -> Result<(), ProtoError> {
-                    list.push(Self::default());
-                    list.last_mut().map_or(Ok(()), |place| fill(place, value))
-                }
             }
 
             impl Fill for types::$ty {
-                fn fill(&mut self, fields: &mut Fields<'_, '_>) -> Result<Seen, ProtoError> {
-                    const { assert!(Seen::can_be_told_apart(&[
-                        $($number,)* $($($gated_number,)+)* $($($other_number,)+)?
-                    ])) };
-                    let mut seen = Seen::default();
+                fn fill(&mut self, bytes: &[u8], at: At) -> Option<()> {
+                    const PLACES: [&[u32]; 3] =
+                        [&[$($number),*], &[$($($gated_number),+),*], &[$($($other_number),+)?]];
+                    const EMPTY: &[u32] = &[$($($empty),+)?];
+                    const ZERO: &[u32] = &[$($($zero),+)?];
+                    const RULES: Rules = Rules::new(EMPTY, ZERO, &PLACES);
+                    const { assert!(Seen::can_tell_apart(&PLACES)) };
+                    let (mut walk, mut seen) = (Walk::new(bytes), Seen::default());
                     loop {
-                        match fields.step()? {
-                            END => return Ok(seen),
+                        match walk.next(RULES)? {
+                            END => break,
                             $($number => {
+                                if const { Rules::is_left(EMPTY, $number) } && walk.skip_zero(BYTES)
+                                    || const { Rules::is_left(ZERO, $number) } && walk.skip_zero(VARINT)
+                                {
+                                    continue;
+                                }
                                 seen.add(const { Seen::of($number) });
-                                put(&mut self.$field, fields)?;
+                                walk.rest = self.$field.receive(walk.tag, walk.rest, at)?;
                             })*
                             $($($other_number => {
                                 seen.add(const { Seen::of($other_number) });
-                                self.$other_field = through_serde(fields)?;
+                                let message = concat!($group, ".", stringify!($ty));
+                                walk.rest = through_serde(&mut self.$other_field, message, $other_number, walk.start)?;
                             })+)?
                             _place => {
                                 $(in_versions! { [$($gate)+]
                                     match _place {
                                         $($gated_number => {
+                                            const { assert!(
+                                                !Rules::is_left(EMPTY, $gated_number)
+                                                    && !Rules::is_left(ZERO, $gated_number)
+                                            ) };
                                             seen.add(const { Seen::of($gated_number) });
-                                            put(&mut self.$gated_field, fields)?;
+                                            walk.rest = self.$gated_field.receive(walk.tag, walk.rest, at)?;
+                                            continue;
                                         })+
                                         _ => {}
                                     }
                                 })*
+                                walk.rest = pass(walk.tag, walk.rest)?;
                             }
                         }
                     }
+                    if at.used {
+                        self.forget_unseen(seen);
+                    }
+                    Some(())
                 }
 
                 fn touch(&self) -> usize {
-                    0 $(^ Item::touch(&self.$field))*
+                    0 $(^ Field::touch(&self.$field))*
                 }
 
                 fn forget_unseen(&mut self, seen: Seen) {

@@ -5,6 +5,7 @@ use k8s_openapi::api::autoscaling::v2 as types;
 use super::*;
 
 places! {
+    "autoscaling/v2"
     ContainerResourceMetricSource {
         1 name, 2 target, 3 container;
     }
@@ -13,6 +14,7 @@ places! {
     }
     CrossVersionObjectReference {
         1 kind, 2 name, 3 api_version;
+        empty 3;
     }
     ExternalMetricSource {
         1 metric, 2 target;
@@ -35,6 +37,7 @@ places! {
     HorizontalPodAutoscalerCondition {
         1 type_, 2 status, 3 last_transition_time, 4 reason, 5 message;
         [k8s_if_ge_1_37] 6 observed_generation;
+        empty 3 4 5;
     }
     HorizontalPodAutoscalerSpec {
         1 scale_target_ref, 2 min_replicas, 3 max_replicas, 4 metrics, 5 behavior;
@@ -42,6 +45,8 @@ places! {
     HorizontalPodAutoscalerStatus {
         1 observed_generation, 2 last_scale_time, 3 current_replicas, 4 desired_replicas, 5 current_metrics,
         6 conditions;
+        empty 2;
+        zero 3;
     }
     MetricIdentifier {
         1 name, 2 selector;

@@ -5,21 +5,25 @@ use k8s_openapi::api::batch::v1 as types;
 use super::*;
 
 places! {
+    "batch/v1"
     CronJob {
         1 metadata, 2 spec, 3 status;
     }
     CronJobSpec {
         1 schedule, 2 starting_deadline_seconds, 3 concurrency_policy, 4 suspend, 5 job_template,
         6 successful_jobs_history_limit, 7 failed_jobs_history_limit, 8 time_zone;
+        empty 3;
     }
     CronJobStatus {
         1 active, 4 last_schedule_time, 5 last_successful_time;
+        empty 4 5;
     }
     Job {
         1 metadata, 2 spec, 3 status;
     }
     JobCondition {
         1 type_, 2 status, 3 last_probe_time, 4 last_transition_time, 5 reason, 6 message;
+        empty 3 4 5 6;
     }
     [k8s_if_ge_1_37] JobSchedulingConfiguration {
         1 scheduling_policy, 2 scheduling_constraints, 3 disruption_mode, 4 resource_claims;
@@ -34,6 +38,8 @@ places! {
     JobStatus {
         1 conditions, 2 start_time, 3 completion_time, 4 active, 5 succeeded, 6 failed, 7 completed_indexes,
         8 uncounted_terminated_pods, 9 ready, 10 failed_indexes, 11 terminating;
+        empty 2 3 7;
+        zero 4 5 6;
     }
     JobTemplateSpec {
         1 metadata, 2 spec;

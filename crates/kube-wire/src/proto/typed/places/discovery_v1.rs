@@ -5,6 +5,7 @@ use k8s_openapi::api::discovery::v1 as types;
 use super::*;
 
 places! {
+    "discovery/v1"
     Endpoint {
         1 addresses, 2 conditions, 3 hostname, 4 target_ref, 5 deprecated_topology, 6 node_name, 7 zone,
         8 hints;

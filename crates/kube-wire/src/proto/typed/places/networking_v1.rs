@@ -5,8 +5,10 @@ use k8s_openapi::api::networking::v1 as types;
 use super::*;
 
 places! {
+    "networking/v1"
     HTTPIngressPath {
         1 path, 2 backend, 3 path_type;
+        empty 1;
     }
     HTTPIngressRuleValue {
         1 paths;
@@ -22,6 +24,7 @@ places! {
     }
     IngressLoadBalancerIngress {
         1 ip, 2 hostname, 4 ports;
+        empty 1 2;
     }
     IngressLoadBalancerStatus {
         1 ingress;
@@ -31,6 +34,7 @@ places! {
     }
     IngressRule {
         1 host, 2001 http;
+        empty 1;
     }
     IngressServiceBackend {
         1 name, 2 port;
@@ -43,6 +47,7 @@ places! {
     }
     IngressTLS {
         1 hosts, 2 secret_name;
+        empty 2;
     }
     NetworkPolicy {
         1 metadata, 2 spec;
@@ -64,5 +69,7 @@ places! {
     }
     ServiceBackendPort {
         1 name, 2 number;
+        empty 1;
+        zero 2;
     }
 }

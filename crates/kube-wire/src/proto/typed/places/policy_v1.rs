@@ -5,6 +5,7 @@ use k8s_openapi::api::policy::v1 as types;
 use super::*;
 
 places! {
+    "policy/v1"
     PodDisruptionBudget {
         1 metadata, 2 spec, 3 status;
     }
@@ -15,5 +16,6 @@ places! {
         1 observed_generation, 2 disrupted_pods, 3 disruptions_allowed, 4 current_healthy, 5 desired_healthy,
         6 expected_pods;
         ~ 7 conditions;
+        zero 1;
     }
 }

@@ -5,6 +5,7 @@ use k8s_openapi::api::rbac::v1 as types;
 use super::*;
 
 places! {
+    "rbac/v1"
     AggregationRule {
         1 cluster_role_selectors;
     }
@@ -28,5 +29,6 @@ places! {
     }
     Subject {
         1 kind, 2 api_group, 3 name, 4 namespace;
+        empty 2 4;
     }
 }

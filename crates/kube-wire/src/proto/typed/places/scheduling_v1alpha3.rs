@@ -5,6 +5,7 @@ use k8s_openapi::api::scheduling::v1alpha3 as types;
 use super::*;
 
 places! {
+    "scheduling/v1alpha3"
     TopologyConstraint {
         1 key;
     }
