@@ -183,7 +183,8 @@ async fn resync<K>(queue: Producer<K>, period: Duration) {
 impl<K: Resource + Send + Sync + 'static, H: Handle<K>> Process<K, H> {
     async fn run(mut self, mut consumer: Consumer<K>) {
         while let Some(batch) = consumer.pop_batch(BATCH).await {
-            for step in steps(batch) {
+            let any_quarantined = !self.status.borrow().quarantined.is_empty();
+            for step in steps(batch, any_quarantined) {
                 self.take(step);
             }
         }

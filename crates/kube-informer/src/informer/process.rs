@@ -196,7 +196,8 @@ impl<K: Resource + Send + Sync + 'static> Processor<K> {
     async fn run(mut self) {
         while let Some(batch) = self.consumer.pop_batch(BATCH).await {
             let Some(shared) = self.shared.upgrade() else { return };
-            for step in steps(batch) {
+            let any_quarantined = !shared.status.borrow().quarantined.is_empty();
+            for step in steps(batch, any_quarantined) {
                 let measured = shared.latency.as_ref().map(|latency| (latency, Instant::now()));
                 self.take(&shared, step);
                 if let Some((latency, began)) = measured {

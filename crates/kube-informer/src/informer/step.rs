@@ -1,6 +1,6 @@
 //! From deltas to steps: what goes to the store at once, and what listeners are then told.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use kube_core::Resource;
 use kube_wire::{DecodeError, ObjectKey};
@@ -37,9 +37,12 @@ pub(super) enum StepKind {
 /// Changes of single objects, in order.
 pub(super) struct Changes<K> {
     writes: Vec<Write<K>>,
+    /// Empty while the last of the writes says it.
     version: String,
-    /// For each object what happened to it last: why it could not be decoded, or nothing if it could, or is gone.
-    quarantine: HashMap<String, Option<String>>,
+    /// What happened to objects, in order: why one could not be decoded, or nothing if it could, or is gone.
+    quarantine: Vec<(String, Option<String>)>,
+    /// Objects are in quarantine, so that those that can be decoded have to be named.
+    any: bool,
 }
 
 /// What everything means, if a step is about everything.
@@ -67,13 +70,14 @@ pub(super) struct Applied<K> {
 pub(super) struct Quarantine {
     /// Whatever was in quarantine before is not.
     pub(super) anew: bool,
-    /// For each object why it is in quarantine, or nothing if it is not.
-    pub(super) objects: HashMap<String, Option<String>>,
+    /// In order, for objects why they are in quarantine, or nothing if they are not. The last that is said of one counts.
+    pub(super) objects: Vec<(String, Option<String>)>,
 }
 
-/// Makes steps of deltas: runs of single changes are one step, everything else is a step of its own.
-pub(super) fn steps<K: Resource>(batch: Vec<Delta<K>>) -> Vec<Step<K>> {
-    let (mut steps, mut run) = (Vec::new(), Changes::default());
+/// Makes steps of deltas: runs of single changes are one step, everything else is a step of its own. Whether `any` object is
+/// in quarantine says whether it matters which can be decoded.
+pub(super) fn steps<K: Resource>(batch: Vec<Delta<K>>, any: bool) -> Vec<Step<K>> {
+    let (mut steps, mut run) = (Vec::new(), Changes::new(any));
     for delta in batch {
         let step = match delta {
             Delta::Added(object) | Delta::Updated(object) => {
@@ -91,6 +95,7 @@ pub(super) fn steps<K: Resource>(batch: Vec<Delta<K>>) -> Vec<Step<K>> {
             Delta::Bookmark { resource_version } => Step::Bookmark { version: resource_version },
             Delta::Resync => Step::Again,
             Delta::Replaced { objects, resource_version, undecodable } => {
+                run.any |= !undecodable.is_empty();
                 Step::Everything { objects, undecodable, version: resource_version }
             }
         };
@@ -150,9 +155,9 @@ impl<K: Resource> Step<K> {
     }
 }
 
-impl<K> Default for Changes<K> {
-    fn default() -> Self {
-        Self { writes: Vec::new(), version: String::new(), quarantine: HashMap::new() }
+impl<K> Changes<K> {
+    fn new(any: bool) -> Self {
+        Self { writes: Vec::new(), version: String::new(), quarantine: Vec::new(), any }
     }
 }
 
@@ -168,29 +173,37 @@ impl<K: Resource> Changes<K> {
     }
 
     fn note(&mut self, object: &Object<K>) {
-        object.resource_version().clone_into(&mut self.version);
-        self.quarantine.insert(object.key().to_owned(), None);
+        self.version.clear();
+        if self.any {
+            self.quarantine.push((object.key().to_owned(), None));
+        }
     }
 
     fn quarantine(&mut self, event: &str, error: DecodeError) {
+        self.any = true;
         let Some(key) = &error.key else {
-            self.quarantine.insert(NAMELESS.to_owned(), Some(error.why));
+            self.quarantine.push((NAMELESS.to_owned(), Some(error.why)));
             return;
         };
         self.version.clone_from(&key.resource_version);
         let key = key_text(key);
         if event == "DELETED" {
-            self.quarantine.insert(key.clone(), None);
+            self.quarantine.push((key.clone(), None));
             self.writes.push(Write::RemoveKey(key));
         } else {
-            self.quarantine.insert(key, Some(error.why));
+            self.quarantine.push((key, Some(error.why)));
         }
     }
 
     /// Ends the run: it is a step if there is anything in it.
     fn end(&mut self, steps: &mut Vec<Step<K>>) {
-        let changes = std::mem::take(self);
-        if !changes.quarantine.is_empty() {
+        let mut changes = std::mem::replace(self, Self::new(self.any));
+        if changes.version.is_empty()
+            && let Some(Write::Put(last) | Write::Remove(last)) = changes.writes.last()
+        {
+            last.resource_version().clone_into(&mut changes.version);
+        }
+        if !changes.writes.is_empty() || !changes.quarantine.is_empty() {
             steps.push(Step::Changes(changes));
         }
     }
@@ -285,7 +298,7 @@ mod tests {
 
     /// What is told of deltas that wait together.
     fn told(store: &Store<ConfigMap>, deltas: Vec<Delta<ConfigMap>>) -> Vec<String> {
-        let steps = steps(deltas);
+        let steps = steps(deltas, false);
         let apply = |step: Step<ConfigMap>| {
             let version = step.version().to_owned();
             let list = List { scope: &Scope::default(), initial: false, anew: false };
@@ -305,7 +318,7 @@ mod tests {
     fn a_resync_is_one_step_and_stays_where_it_was_put() {
         let deltas =
             vec![Added(object("a", 2)), Added(object("b", 3)), Delta::Resync, Updated(object("a", 4))];
-        let kinds: Vec<StepKind> = steps(deltas).iter().map(Step::kind).collect();
+        let kinds: Vec<StepKind> = steps(deltas, false).iter().map(Step::kind).collect();
         assert_eq!(kinds, [StepKind::Changes, StepKind::Again, StepKind::Changes]);
     }
 
@@ -366,11 +379,36 @@ mod tests {
             Gone(object("a", 6)),
             Added(object("b", 7)),
         ];
-        let steps = steps(deltas);
+        let steps = steps(deltas, false);
         let kinds: Vec<(StepKind, &str)> = steps.iter().map(|step| (step.kind(), step.version())).collect();
         use StepKind::{Bookmark, Changes, Everything};
         let expected = [(Changes, "3"), (Bookmark, "4"), (Everything, "5"), (Changes, "7")];
         assert_eq!(kinds, expected, "each has the version of the last thing in it");
+    }
+
+    #[test]
+    fn what_can_be_decoded_is_named_if_anything_could_not_be() {
+        let named = |deltas: Vec<Delta<ConfigMap>>, any: bool| -> Vec<(String, bool)> {
+            let changes = steps(deltas, any).into_iter().filter_map(|step| match step {
+                Step::Changes(changes) => Some(changes.quarantine),
+                _ => None,
+            });
+            changes.flatten().map(|(key, why)| (key, why.is_some())).collect()
+        };
+        let [bad, good] = [true, false].map(|bad| ("a".to_owned(), bad));
+        assert_eq!(named(vec![Added(object("a", 2))], false), []);
+        assert_eq!(named(vec![Added(object("a", 2))], true), [good.clone()]);
+        let back = vec![undecodable("MODIFIED", "a", 2), Updated(object("a", 3))];
+        assert_eq!(named(back, false), [bad.clone(), good.clone()]);
+        let lost = vec![Updated(object("a", 2)), undecodable("MODIFIED", "a", 3)];
+        assert_eq!(named(lost, true), [good.clone(), bad]);
+        let Delta::Undecodable { error, .. } = undecodable("ADDED", "a", 2) else { panic!("it is one") };
+        let list = Delta::Replaced {
+            objects: Vec::new(),
+            resource_version: "2".to_owned(),
+            undecodable: vec![error],
+        };
+        assert_eq!(named(vec![list, Updated(object("a", 3))], false), [good]);
     }
 
     #[test]

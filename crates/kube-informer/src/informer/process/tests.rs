@@ -154,7 +154,7 @@ async fn what_an_update_has_replaced_is_left_to_those_who_decode() {
     stage.cover(&[(1, Scope::default())], false);
     let (store, spent) = (Store::new(), Spent::default());
     let mut take = |delta| {
-        for step in steps(vec![delta]) {
+        for step in steps(vec![delta], true) {
             assert!(stage.take(1, step, &store, &spent).is_some());
         }
     };

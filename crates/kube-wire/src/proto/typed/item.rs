@@ -290,6 +290,10 @@ impl Item for String {
     }
 
     fn put(&mut self, value: Raw<'_>, _at: At) -> Option<()> {
+        // Objects have much in common, and what is there is a text already.
+        if self.as_bytes() == value.bytes {
+            return Some(());
+        }
         if fits(self.capacity(), value.bytes.len()) {
             overwrite(self, text(value.bytes).ok()?);
         } else {
