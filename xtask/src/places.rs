@@ -317,8 +317,11 @@ fn entry(
         text.push_str(&wrapped(&head, &fields, ","));
     }
     for (head, none_if) in [("empty ", NoneIf::Empty), ("zero ", NoneIf::Zero)] {
-        let numbers: Vec<String> =
-            places.iter().filter(|(_, place)| place.none_if == none_if).map(|(number, _)| number.to_string()).collect();
+        let numbers: Vec<String> = places
+            .iter()
+            .filter(|(_, place)| place.none_if == none_if)
+            .map(|(number, _)| number.to_string())
+            .collect();
         if !numbers.is_empty() {
             text.push_str(&wrapped(head, &numbers, ""));
         }

@@ -1,8 +1,9 @@
 //! What one more object costs.
 //!
-//! A short sync can fall whole into a quick moment of the machine, and a long one hardly can: of a few of each, the quickest can
-//! say that large copies cost more when they do not. So as many syncs of each size are taken as copy the same number of objects,
-//! sizes take turns, and it is the mean that counts.
+//! A machine is quick for a while and slow for a while, and a short sync can fall whole into a quick moment, which a long one
+//! hardly can. So syncs are taken in blocks: in each, as many of each size as copy the same number of objects, one size right
+//! after the other. What large copies cost beside small ones is told from each block by itself, and the block in the middle
+//! counts.
 
 use super::plan::{OURS, Sizes, row};
 use super::{Compare, TOUCHED_EACH};
@@ -10,59 +11,91 @@ use crate::Error;
 use crate::replay::Replay;
 use crate::report::say;
 
-/// No more syncs than this are taken together.
-const MOST_SYNCS: u64 = 300;
+/// What a sync tells, what the mean of it in a block is called, and what one more object costs, large ÷ small.
+const TOLD: [(&str, &str, &str); 2] = [("seconds", "mean_seconds", SECONDS), ("cpu", "mean_cpu", CPU)];
 
-/// What is told, and the mean of it.
-const MEANS: [(&str, &str); 2] = [("seconds", "mean_seconds"), ("cpu", "mean_cpu")];
+/// What one more object costs in wall time, large ÷ small.
+pub(super) const SECONDS: &str = "growth_seconds";
+
+/// The same in CPU time.
+pub(super) const CPU: &str = "growth_cpu";
 
 /// The name of a row.
 pub(super) fn growth(count: u64) -> String {
     row("growth", "pods", count)
 }
 
+/// What each object costs between a middle and a large size, ÷ what it costs between a small and the middle one. Each is how
+/// many objects there are, and what all of them cost.
+pub(super) fn slope_of_slopes([small, middle, large]: [(u64, f64); 3]) -> f64 {
+    let slope = |from: (u64, f64), to: (u64, f64)| (to.1 - from.1) / (to.0 - from.0) as f64;
+    slope(middle, large) / slope(small, middle)
+}
+
 impl Compare<'_> {
     /// Syncs of the three largest sizes; with fewer nothing can be compared.
     pub(super) async fn growth(&mut self, sizes: &Sizes) -> Result<(), Error> {
         let [.., small, middle, large] = *sizes.pods else { return Ok(()) };
-        let mut servers = Vec::new();
-        for count in [small, middle, large].into_iter().filter(|&count| self.wants(&growth(count))) {
-            servers.push((count, Replay::start(count, 0).await?));
+        if !self.wants(&growth(large)) {
+            return Ok(());
         }
-        for round in 1..=self.options.rounds {
+        let counts = [small, middle, large];
+        let mut servers = Vec::new();
+        for count in counts {
+            servers.push(Replay::start(count, 0).await?);
+        }
+        for block in 1..=self.options.rounds * sizes.growth_blocks {
             for who in OURS {
-                for (count, replay) in &servers {
-                    let row = growth(*count);
-                    let times = (sizes.large_syncs * large / count).clamp(1, MOST_SYNCS);
+                let mut means = [[0.0; TOLD.len()]; 3];
+                for ((count, replay), means) in counts.into_iter().zip(&servers).zip(&mut means) {
+                    let times = large / count;
                     let arguments = [
                         ("step", "sync".to_owned()),
                         ("count", count.to_string()),
                         ("settle", "0".to_owned()),
                         ("url", replay.url().to_owned()),
                     ];
-                    let mut sums = MEANS.map(|_| 0.0);
                     for _ in 0..times {
                         replay.reset().await?;
                         self.programs.touch(count * TOUCHED_EACH).await?;
                         for told in self.programs.measure(who, &arguments).await? {
                             let of =
-                                MEANS.iter().zip(&mut sums).find(|((figure, _), _)| *figure == told.figure);
-                            if let Some((_, sum)) = of {
-                                *sum += told.value;
+                                TOLD.iter().zip(&mut *means).find(|((name, ..), _)| *name == told.figure);
+                            if let Some((_, mean)) = of {
+                                *mean += told.value / times as f64;
                             }
                         }
                     }
-                    for ((_, mean), sum) in MEANS.iter().zip(sums) {
-                        let value = sum / times as f64;
-                        say(&format!("{row}, round {round}, {who}: {mean} {value:.5}, of {times} syncs"));
-                        self.results.add(&row, who, mean, value);
+                    for ((_, name, _), mean) in TOLD.iter().zip(means) {
+                        self.results.add(&growth(count), who, name, *mean);
                     }
+                }
+                for (at, (_, mean, name)) in TOLD.iter().enumerate() {
+                    let of = [0, 1, 2].map(|size: usize| (counts[size], means[size][at]));
+                    let value = slope_of_slopes(of);
+                    say(&format!(
+                        "growth, block {block}, {who}: {name} {value:.3}, {mean} of each size {of:.4?}"
+                    ));
+                    self.results.add(&growth(large), who, name, value);
                 }
             }
         }
-        for (_, replay) in servers {
+        for replay in servers {
             replay.stop().await?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::slope_of_slopes;
+
+    #[test]
+    fn what_is_the_same_for_all_sizes_does_not_count() {
+        let linear = slope_of_slopes([(10, 5.0 + 1.0), (100, 5.0 + 10.0), (1_000, 5.0 + 100.0)]);
+        assert!((linear - 1.0).abs() < 1e-9);
+        let more = slope_of_slopes([(10, 1.0), (100, 10.0), (1_000, 10.0 + 90.0 * 1.2)]);
+        assert!((more - 1.2).abs() < 1e-9);
     }
 }

@@ -112,7 +112,7 @@ impl Compare<'_> {
         let replay = Replay::start(pods, widgets).await?;
         let mut arguments = job.arguments.clone();
         arguments.push(("url", replay.url().to_owned()));
-        for round in 1..=self.options.rounds {
+        for round in 1..=job.rounds(self.options.rounds) {
             for &contender in job.contenders.iter().filter(|&&contender| self.programs.has(contender)) {
                 replay.reset().await?;
                 self.programs.touch((pods + widgets) * TOUCHED_EACH).await?;

@@ -14,7 +14,8 @@ pub(super) fn page(sections: &[Section], command: &str, rounds: (usize, usize)) 
         "# Benchmarks\n\n\
         Made by `{command}`; do not edit. Every library copies the same objects from the same replay server \
         (`bench/src/replay`), each in a process of its own, the server in another. There are {rounds}, and in each \
-        the libraries take turns. Times are the least of the rounds, rates the most, memory and means the middle one. Before each \
+        the libraries take turns; what has no bar is measured half as often. Times are the least of the rounds, rates the most, memory \
+        and means the middle one. Before each \
         measurement with objects a process of its own uses 64 KiB of memory for each of them, or half of what there is, and \
         ends: the first use of memory since long takes several times as long as the next, in a virtual machine, whoever it is.\n\n\
         client-go and kube-rs are shown in whichever of their ways, LIST or WatchList, is better on that line, but \
@@ -25,10 +26,11 @@ pub(super) fn page(sections: &[Section], command: &str, rounds: (usize, usize)) 
         The pods, and the custom resources, are each of one shape, and only some texts differ: so a new object can be written over \
         an old one almost everywhere, which events gain from. Where shapes differ it is less. client-go hardly takes 5,000 events of \
         custom resources a second: what is said of its latency at that rate is mostly how long they queue.\n\n\
-        What one more object costs is told from the mean of as many syncs of each size as copy the same number of objects: a \
-        short sync can fall whole into a quick moment of the machine, and a long one hardly can, so that the quickest of a few of each \
-        can say that large copies cost more when they do not. Those lines are there, too, and the bar was on them until one of them \
-        missed it (objects that rest decoded, 1.20).\n\n\
+        What one more object costs is told from blocks of syncs: in each, as many of each size as copy the same number of \
+        objects, one size right after the other, and the block in the middle counts. A machine is quick for a while and slow for a while, \
+        and a short sync can fall whole into a quick moment, which a long one hardly can. The quickest sync of each size is shown, \
+        too; the bar was on that until a line missed it (objects that rest decoded, 1.20), and then on means of each size, each taken \
+        in a time of its own, until those missed it (1.17 to 1.40).\n\n\
         In lines of reads the ratio is of speed: 2 is twice as fast. Instructions are counted by callgrind, once: of \
         decoding, what a program with more of it takes beyond one with less; of reads, nothing but the reads, after each object was read \
         once, in client-go without its collector of garbage and after a WatchList. There fewer are better.\n\n\

@@ -12,6 +12,15 @@ pub(super) struct Job {
     pub(super) served: (u64, u64),
     pub(super) contenders: Vec<Contender>,
     pub(super) arguments: Vec<(&'static str, String)>,
+    /// There are bars on it.
+    pub(super) bars: bool,
+}
+
+impl Job {
+    /// How often it is measured if so many rounds are asked for: what has no bar half as often.
+    pub(super) fn rounds(&self, asked: usize) -> usize {
+        if self.bars { asked } else { asked.div_ceil(2) }
+    }
 }
 
 /// How much of everything.
@@ -21,8 +30,8 @@ pub(super) struct Sizes {
     pub(super) pods: Vec<u64>,
     /// How many custom objects.
     pub(super) widgets: u64,
-    /// How many objects there are while events flow.
-    pub(super) objects_of_events: u64,
+    /// How many pods there are while events flow; of custom objects as many as are synced.
+    pub(super) pods_of_events: u64,
     pub(super) events: u64,
     /// Events a second for latency, and for how many seconds.
     pub(super) rate: (u64, u64),
@@ -36,8 +45,8 @@ pub(super) struct Sizes {
     pub(super) kept: u64,
     /// How many objects are read when instructions are counted.
     pub(super) counted: u64,
-    /// How many syncs of the largest size are taken together to see what one more object costs.
-    pub(super) large_syncs: u64,
+    /// How many blocks of syncs each round has to see what one more object costs.
+    pub(super) growth_blocks: usize,
 }
 
 impl Sizes {
@@ -47,7 +56,7 @@ impl Sizes {
         Self {
             pods,
             widgets,
-            objects_of_events: 10_000,
+            pods_of_events: 10_000,
             events: 60_000,
             rate: (5_000, 5),
             millis: 6_000,
@@ -55,7 +64,7 @@ impl Sizes {
             decodes: 20_000,
             kept: KEPT,
             counted: 1_000,
-            large_syncs: 3,
+            growth_blocks: 3,
         }
     }
 
@@ -63,7 +72,7 @@ impl Sizes {
         Self {
             pods: vec![20, 60, 200],
             widgets: 200,
-            objects_of_events: 200,
+            pods_of_events: 200,
             events: 2_000,
             rate: (2_000, 1),
             millis: 20,
@@ -71,8 +80,13 @@ impl Sizes {
             decodes: 50,
             kept: 10,
             counted: 200,
-            large_syncs: 1,
+            growth_blocks: 1,
         }
+    }
+
+    /// How many objects of a kind there are while events flow.
+    pub(super) fn objects_of_events(&self, kind: &str) -> u64 {
+        if kind == PODS { self.pods_of_events } else { self.widgets }
     }
 
     pub(super) fn most(&self) -> u64 {
@@ -99,6 +113,9 @@ const KUBE_RUNTIME: [Contender; 2] =
 const ONE_GO: Contender = Contender::ClientGo(Way::WatchList);
 const ONE_KUBE_RUNTIME: Contender = Contender::KubeRuntime(Way::WatchList);
 
+/// The kind that has bars.
+pub(super) const PODS: &str = "pods";
+
 /// Names of rows, as results and bars call them.
 pub(super) fn row(step: &str, kind: &str, count: u64) -> String {
     format!("{step} {kind} {count}")
@@ -107,12 +124,11 @@ pub(super) fn row(step: &str, kind: &str, count: u64) -> String {
 /// All measurements that need a server.
 pub(super) fn jobs(sizes: &Sizes) -> Vec<Job> {
     let mut jobs = Vec::new();
-    jobs.extend(jobs_of("pods", &sizes.pods, sizes.events, sizes));
-    // client-go needs several times as long for an event of one of these.
-    jobs.extend(jobs_of("widgets", &[sizes.widgets], sizes.events / 3, sizes));
+    jobs.extend(jobs_of(PODS, &sizes.pods, sizes));
+    jobs.extend(jobs_of("widgets", &[sizes.widgets], sizes));
     for count in queues::counts(sizes) {
-        let mut queue = job("queue", "pods", count, &[queues::ours(), ONE_GO]);
-        (queue.row, queue.served) = (row("queue", "keys", count), (0, 0));
+        let mut queue = job("queue", PODS, count, &[queues::ours(), ONE_GO]);
+        (queue.row, queue.served, queue.bars) = (row("queue", "keys", count), (0, 0), false);
         jobs.push(queue);
     }
     for job in &mut jobs {
@@ -121,25 +137,25 @@ pub(super) fn jobs(sizes: &Sizes) -> Vec<Job> {
     jobs
 }
 
-/// All measurements of one kind, with copies of so many objects, and with so many events.
-fn jobs_of(kind: &str, counts: &[u64], events: u64, sizes: &Sizes) -> Vec<Job> {
+/// All measurements of one kind, with copies of so many objects.
+fn jobs_of(kind: &str, counts: &[u64], sizes: &Sizes) -> Vec<Job> {
     let everybody = [&OURS[..], &ON_SYSTEM, &GO, &KUBE_RUNTIME].concat();
     let after_sync = [&OURS[..], &GO, &[ONE_KUBE_RUNTIME]].concat();
     // kube-runtime has one consumer, unless unstable features are used.
-    let with_handlers = [&[OURS[0], OURS[2]], &GO[..]].concat();
+    let with_handlers = [&OURS[..], &GO].concat();
     let most = counts.iter().copied().max().unwrap_or(0);
     let mut jobs: Vec<Job> = counts.iter().map(|&count| job("sync", kind, count, &everybody)).collect();
     jobs.push(job("relist", kind, most, &[&OURS[..], &GO, &KUBE_RUNTIME].concat()));
     for handlers in [1, 10, 100] {
         let who = if handlers == 1 { &after_sync } else { &with_handlers };
         let who = &[&who[..], &[ON_SYSTEM[0], ON_SYSTEM[2]]].concat();
-        let mut told = job("events", kind, sizes.objects_of_events, who);
+        let mut told = job("events", kind, sizes.objects_of_events(kind), who);
         told.row = row("events", kind, handlers);
-        told.arguments.extend([("events", events.to_string()), ("handlers", handlers.to_string())]);
+        told.arguments.extend([("events", sizes.events.to_string()), ("handlers", handlers.to_string())]);
         jobs.push(told);
     }
     let (rate, seconds) = sizes.rate;
-    let mut latency = job("latency", kind, sizes.objects_of_events, &with_handlers);
+    let mut latency = job("latency", kind, sizes.objects_of_events(kind), &with_handlers);
     latency.arguments.extend([("rate", rate.to_string()), ("events", (rate * seconds).to_string())]);
     latency.arguments.push(("handlers", "10".to_owned()));
     jobs.push(latency);
@@ -155,8 +171,9 @@ fn reads(kind: &str, count: u64, who: &[Contender], sizes: &Sizes) -> Job {
 
 fn job(step: &str, kind: &str, count: u64, contenders: &[Contender]) -> Job {
     let arguments = vec![("step", step.to_owned()), ("kind", kind.to_owned()), ("count", count.to_string())];
-    let served = if kind == "pods" { (count, 0) } else { (0, count) };
-    Job { row: row(step, kind, count), served, contenders: contenders.to_vec(), arguments }
+    let bars = kind == PODS;
+    let served = if bars { (count, 0) } else { (0, count) };
+    Job { row: row(step, kind, count), served, contenders: contenders.to_vec(), arguments, bars }
 }
 
 /// Ways of reading of which instructions are counted, and how often each is repeated for that.

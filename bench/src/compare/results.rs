@@ -28,7 +28,7 @@ pub(super) enum Pick {
     Least,
     /// The largest: rates, which noise only makes smaller.
     Most,
-    /// The one in the middle: memory, shares and means.
+    /// The one in the middle, or the mean of two: memory, shares and means.
     Middle,
 }
 
@@ -41,8 +41,8 @@ impl Pick {
             _ if figure.starts_with("resident") || figure == "peak" || figure.ends_with("_found") => {
                 Pick::Middle
             }
-            // A mean is of many already.
-            _ if figure.starts_with("mean_") => Pick::Middle,
+            // A mean is of many already, and so is what one more object costs.
+            _ if figure.starts_with("mean_") || figure.starts_with("growth_") => Pick::Middle,
             _ => Pick::Least,
         }
     }
@@ -71,7 +71,9 @@ impl Results {
         let rounds = || {
             self.0
                 .iter()
-                .filter(|((_, _, figure), _)| !figure.ends_with("instructions"))
+                .filter(|((row, _, figure), _)| {
+                    !figure.ends_with("instructions") && !row.starts_with("growth")
+                })
                 .map(|(_, all)| all.len())
         };
         (rounds().min().unwrap_or(0), rounds().max().unwrap_or(0))
@@ -94,7 +96,10 @@ impl Results {
         match Pick::of(figure) {
             Pick::Least => values.first().copied(),
             Pick::Most => values.last().copied(),
-            Pick::Middle => values.get(values.len() / 2).copied(),
+            Pick::Middle => {
+                let last = values.len().checked_sub(1)?;
+                Some(f64::midpoint(values[last / 2], values[last.div_ceil(2)]))
+            }
         }
     }
 
@@ -133,6 +138,8 @@ mod tests {
             ["seconds", "per_second", "resident"].map(|figure| results.get("row", ours, figure).unwrap());
         assert_eq!(picked, [1.0, 5.0, 2.0]);
         assert_eq!(results.get("row", ours, "peak"), None);
+        results.add("row", ours, "resident", 3.0);
+        assert_eq!(results.get("row", ours, "resident"), Some(2.5), "of an even number, the mean of two");
     }
 
     #[test]

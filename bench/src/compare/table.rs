@@ -1,7 +1,7 @@
 //! From figures to lines.
 
 use super::contender::{Contender, Residency};
-use super::growth::growth;
+use super::growth::{self, growth, slope_of_slopes};
 use super::line::{Bar, Line, Section, Unit, Value, thousands};
 use super::plan::{ON_SYSTEM, OURS, Sizes, row};
 use super::results::Results;
@@ -260,12 +260,12 @@ impl Maker<'_> {
                 lines.extend(self.line(title, &row, who, "cpu", Unit::Seconds, None));
             }
         }
-        let (count, kind) = (thousands(sizes.objects_of_events as f64), kind_name(kind));
+        let (count, kind) = (thousands(sizes.objects_of_events(kind) as f64), kind_name(kind));
         Section { title: format!("Events per second of {count} {kind}, as fast as they are taken"), lines }
     }
 
     fn latency(&self, kind: &str, sizes: &Sizes) -> Section {
-        let row = row("latency", kind, sizes.objects_of_events);
+        let row = row("latency", kind, sizes.objects_of_events(kind));
         let mut lines = Vec::new();
         for who in OURS {
             for figure in ["p50", "p99"] {
@@ -291,7 +291,7 @@ impl Maker<'_> {
         let title = format!(
             "From the server's socket to 10 handlers, {} events of {} {} a second for {seconds} s",
             thousands(rate as f64),
-            thousands(sizes.objects_of_events as f64),
+            thousands(sizes.objects_of_events(kind) as f64),
             kind_name(kind)
         );
         Section { title, lines }
@@ -360,27 +360,31 @@ impl Maker<'_> {
     fn linear(&self, sizes: &[u64]) -> Section {
         let title = "What one more object costs, large ÷ small (1 is linear)".to_owned();
         let [.., small, middle, large] = *sizes else { return Section { title, lines: Vec::new() } };
-        let sync = |count| row("sync", "pods", count);
-        let figures: [(_, _, &dyn Fn(u64) -> String, bool); 5] = [
-            ("mean_seconds", "wall time", &growth, true),
-            ("mean_cpu", "CPU time", &growth, false),
-            ("seconds", "wall time of the quickest sync of each size", &sync, false),
-            ("cpu", "CPU time of the cheapest", &sync, false),
-            ("resident", "resident", &sync, true),
-        ];
-        let ways = OURS.into_iter().flat_map(|who| figures.map(|figure| (who, figure)));
-        let lines = ways.filter_map(|(who, (figure, what, row, has_bar))| {
-            let at = |count| self.results.get(&row(count), who, figure);
-            let slope = |from, to| Some((at(to)? - at(from)?) / (to - from) as f64);
-            Some(Line {
-                title: format!("{what}, {}", residency(who)),
-                ours: Value { number: slope(middle, large)? / slope(small, middle)?, unit: Unit::Ratio },
-                client_go: None,
-                kube_runtime: None,
-                bar: has_bar.then_some(Bar::OwnAtMost(1.15)),
-            })
-        });
-        Section { title, lines: lines.collect() }
+        let in_blocks = |who, figure| self.results.get(&growth(large), who, figure);
+        let of_syncs = |who, figure| {
+            let at = |count| Some((count, self.results.get(&row("sync", "pods", count), who, figure)?));
+            Some(slope_of_slopes([at(small)?, at(middle)?, at(large)?]))
+        };
+        let mut lines = Vec::new();
+        for who in OURS {
+            let told = [
+                (in_blocks(who, growth::SECONDS), "wall time", true),
+                (in_blocks(who, growth::CPU), "CPU time", false),
+                (of_syncs(who, "seconds"), "wall time of the quickest sync of each size", false),
+                (of_syncs(who, "cpu"), "CPU time of the cheapest", false),
+                (of_syncs(who, "resident"), "resident", true),
+            ];
+            lines.extend(told.into_iter().filter_map(|(number, what, has_bar)| {
+                Some(Line {
+                    title: format!("{what}, {}", residency(who)),
+                    ours: Value { number: number?, unit: Unit::Ratio },
+                    client_go: None,
+                    kube_runtime: None,
+                    bar: has_bar.then_some(Bar::OwnAtMost(1.15)),
+                })
+            }));
+        }
+        Section { title, lines }
     }
 }
 
@@ -446,15 +450,17 @@ mod tests {
     }
 
     #[test]
-    fn what_one_more_object_costs_is_told_from_syncs_that_were_taken_together() {
+    fn what_one_more_object_costs_is_told_from_the_block_in_the_middle() {
         let mut results = Results::default();
-        for (count, together, quickest) in [(10, 0.3, 0.2), (100, 1.2, 0.7), (1000, 12.0, 9.7)] {
-            results.add(&growth(count), DECODED, "mean_seconds", together);
+        for (count, quickest) in [(10, 0.2), (100, 0.7), (1000, 9.7)] {
             results.add(&row("sync", "pods", count), DECODED, "seconds", quickest);
+        }
+        for of_a_block in [1.3, 0.9, 1.1] {
+            results.add(&growth(1000), DECODED, growth::SECONDS, of_a_block);
         }
         let linear = Maker { results: &results }.linear(&[10, 100, 1000]);
         let told = line(&linear, "wall time, decoded");
-        assert!((told.ours.number - 1.2).abs() < 1e-9 && told.bar.is_some());
+        assert!((told.ours.number - 1.1).abs() < 1e-9 && told.bar.is_some());
         let quickest = line(&linear, "wall time of the quickest");
         assert!((quickest.ours.number - 1.8).abs() < 1e-9 && quickest.bar.is_none());
         assert!(Maker { results: &results }.linear(&[10, 100]).lines.is_empty());

@@ -196,8 +196,8 @@ impl<T: Item> Field for Vec<T> {
             let value;
             (value, rest) = self::value::<T>(tag, rest)?;
             match self.get_mut(number) {
-                Some(place) => place.put(value, if number < used { at } else { at.new() })?,
-                None => self.push(T::read(value, at.new())?),
+                Some(place) => place.put(value, if number < used { at } else { at.fresh() })?,
+                None => self.push(T::read(value, at.fresh())?),
             }
             rest = another(tag, rest).unwrap_or(rest);
         }
@@ -223,7 +223,10 @@ impl<T: Item> Field for Vec<T> {
 impl<T: Item> Field for BTreeMap<String, T> {
     fn receive<'a>(&mut self, tag: Tag, rest: &'a [u8], at: At) -> Option<&'a [u8]> {
         let at = at.below();
-        if at.used && !self.is_empty() && let Some(rest) = put_under_the_same_keys(self, tag, rest, at)? {
+        if at.used
+            && !self.is_empty()
+            && let Some(rest) = put_under_the_same_keys(self, tag, rest, at)?
+        {
             return Some(rest);
         }
         self.clear();
@@ -231,7 +234,7 @@ impl<T: Item> Field for BTreeMap<String, T> {
         loop {
             let (key, value);
             (key, value, rest) = entry(tag, rest)?;
-            self.insert(owned_text(key).ok()?, T::read(value, at.new())?);
+            self.insert(owned_text(key).ok()?, T::read(value, at.fresh())?);
             match another(tag, rest) {
                 Some(behind) => rest = behind,
                 None => return Some(rest),

@@ -32,7 +32,7 @@ macro_rules! places {
                 fn put_some(place: &mut Option<Self>, value: Raw<'_>, at: At) -> Option<()> {
                     match place {
                         Some(used) => used.fill(value.bytes, at),
-                        None => place.insert(Self::default()).fill(value.bytes, at.new()),
+                        None => place.insert(Self::default()).fill(value.bytes, at.fresh()),
                     }
                 }
 

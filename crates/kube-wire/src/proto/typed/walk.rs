@@ -32,7 +32,7 @@ impl At {
 
     /// The same where there was nothing before.
     #[inline(always)]
-    pub(super) fn new(self) -> Self {
+    pub(super) fn fresh(self) -> Self {
         Self { used: false, ..self }
     }
 
