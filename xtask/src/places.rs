@@ -76,6 +76,7 @@ pub(crate) fn wanted() -> Result<BTreeMap<PathBuf, String>, Failed> {
     let structs = structs()?;
     let all = supported(&sources()?)?;
 
+    KINDS.iter().try_for_each(|kind| check_depth(&messages, kind, &mut Vec::new()))?;
     let mut groups: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for name in reached(&messages, &structs)? {
         groups.entry(group(name)).or_default().push(name);
@@ -244,6 +245,23 @@ fn reached<'a>(
     Ok(reached)
 }
 
+/// Makes sure that no message is in itself: nothing but the types says how deep what is filled in place may go.
+fn check_depth(
+    messages: &BTreeMap<&str, Vec<Field<'_>>>,
+    name: &str,
+    around: &mut Vec<String>,
+) -> Result<(), Failed> {
+    if around.iter().any(|outer| outer == name) {
+        return Err(Failed::new(format!("{name} is in itself: {}", around.join(", "))));
+    }
+    around.push(name.to_owned());
+    for field in messages.get(name).into_iter().flatten() {
+        check_depth(messages, field.ty, around)?;
+    }
+    around.pop();
+    Ok(())
+}
+
 /// A field of a struct.
 struct Place {
     field: String,
@@ -308,6 +326,9 @@ fn entry(
             (false, false) => format!("[{}] ", gates.join(" ")),
             (false, true) => return Err(Failed::new(format!("{name}.{field} is not provided for"))),
         };
+        if *through_serde && *number >= INLINED {
+            return Err(Failed::new(format!("{name}.{field} is inlined, which is not provided for")));
+        }
         lines.entry((*through_serde, head)).or_default().push(format!("{number} {field}"));
     }
     let gate = gates(&found.since, all);
@@ -367,7 +388,14 @@ fn module_of(group: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{FOLDER, wanted};
+    use super::{FOLDER, check_depth, messages, wanted};
+
+    #[test]
+    fn a_message_that_is_in_itself_is_refused() {
+        let found = |table| check_depth(&messages(table), "a", &mut Vec::new());
+        assert!(found("message a\n1 b b\n2 c b\nmessage b\n1 c string\n").is_ok());
+        assert!(found("message a\n1 b b\nmessage b\n1 c []a\n").is_err());
+    }
 
     #[test]
     fn the_files_are_up_to_date() {

@@ -14,8 +14,8 @@ pub(super) fn page(sections: &[Section], command: &str, rounds: (usize, usize)) 
         "# Benchmarks\n\n\
         Made by `{command}`; do not edit. Every library copies the same objects from the same replay server \
         (`bench/src/replay`), each in a process of its own, the server in another. There are {rounds}, and in each \
-        the libraries take turns; what has no bar is measured half as often. Times are the least of the rounds, rates the most, memory \
-        and means the middle one. Before each \
+        the libraries take turns; custom resources and work queues are measured half as often. Times are the least of the rounds, rates the most, memory, \
+        and what one more object costs, the middle one. Before each \
         measurement with objects a process of its own uses 64 KiB of memory for each of them, or half of what there is, and \
         ends: the first use of memory since long takes several times as long as the next, in a virtual machine, whoever it is.\n\n\
         client-go and kube-rs are shown in whichever of their ways, LIST or WatchList, is better on that line, but \
@@ -23,8 +23,9 @@ pub(super) fn page(sections: &[Section], command: &str, rounds: (usize, usize)) 
         features are used. client-go's \
         memory is its resident set as it stands two seconds after the sync; `FreeOSMemory` lines say what would be left if the \
         program gave back all that it could. Ours starts with WatchList, and gives nothing back by hand.\n\n\
-        The pods, and the custom resources, are each of one shape, and only some texts differ: so a new object can be written over \
-        an old one almost everywhere, which events gain from. Where shapes differ it is less. client-go hardly takes 5,000 events of \
+        The pods, and the custom resources, are each of one shape, and only some texts differ: so a new pod can be written over \
+        an old one almost everywhere, and most of its texts are there already, which events gain from. Where shapes differ it is \
+        less, and for custom resources it is not done. client-go hardly takes 5,000 events of \
         custom resources a second: what is said of its latency at that rate is mostly how long they queue.\n\n\
         What one more object costs is told from blocks of syncs: in each, as many of each size as copy the same number of \
         objects, one size right after the other, and the block in the middle counts. A machine is quick for a while and slow for a while, \

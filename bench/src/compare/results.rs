@@ -28,7 +28,7 @@ pub(super) enum Pick {
     Least,
     /// The largest: rates, which noise only makes smaller.
     Most,
-    /// The one in the middle, or the mean of two: memory, shares and means.
+    /// The one in the middle, or the mean of two: memory, shares, and what one more object costs.
     Middle,
 }
 
@@ -41,8 +41,8 @@ impl Pick {
             _ if figure.starts_with("resident") || figure == "peak" || figure.ends_with("_found") => {
                 Pick::Middle
             }
-            // A mean is of many already, and so is what one more object costs.
-            _ if figure.starts_with("mean_") || figure.starts_with("growth_") => Pick::Middle,
+            // What one more object costs is told from many syncs already.
+            _ if figure.starts_with("growth_") => Pick::Middle,
             _ => Pick::Least,
         }
     }

@@ -363,7 +363,7 @@ impl Maker<'_> {
         let in_blocks = |who, figure| self.results.get(&growth(large), who, figure);
         let of_syncs = |who, figure| {
             let at = |count| Some((count, self.results.get(&row("sync", "pods", count), who, figure)?));
-            Some(slope_of_slopes([at(small)?, at(middle)?, at(large)?]))
+            slope_of_slopes([at(small)?, at(middle)?, at(large)?])
         };
         let mut lines = Vec::new();
         for who in OURS {

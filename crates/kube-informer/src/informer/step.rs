@@ -395,20 +395,20 @@ mod tests {
             });
             changes.flatten().map(|(key, why)| (key, why.is_some())).collect()
         };
-        let [bad, good] = [true, false].map(|bad| ("a".to_owned(), bad));
+        let [bad, good] = [true, false].map(|bad| move || ("a".to_owned(), bad));
         assert_eq!(named(vec![Added(object("a", 2))], false), []);
-        assert_eq!(named(vec![Added(object("a", 2))], true), [good.clone()]);
+        assert_eq!(named(vec![Added(object("a", 2))], true), [good()]);
         let back = vec![undecodable("MODIFIED", "a", 2), Updated(object("a", 3))];
-        assert_eq!(named(back, false), [bad.clone(), good.clone()]);
+        assert_eq!(named(back, false), [bad(), good()]);
         let lost = vec![Updated(object("a", 2)), undecodable("MODIFIED", "a", 3)];
-        assert_eq!(named(lost, true), [good.clone(), bad]);
+        assert_eq!(named(lost, true), [good(), bad()]);
         let Delta::Undecodable { error, .. } = undecodable("ADDED", "a", 2) else { panic!("it is one") };
         let list = Delta::Replaced {
             objects: Vec::new(),
             resource_version: "2".to_owned(),
             undecodable: vec![error],
         };
-        assert_eq!(named(vec![list, Updated(object("a", 3))], false), [good]);
+        assert_eq!(named(vec![list, Updated(object("a", 3))], false), [good()]);
     }
 
     #[test]

@@ -73,6 +73,13 @@ fn object(encoding: Encoding, bytes: &[u8]) {
     let pod: Result<Pod, _> = encoding.decode_object(bytes, lean());
     let made: Result<Pod, _> = encoding.decode_object_into(bytes, lean(), Some(used_pod()));
     assert_eq!(made, pod, "it is the same if it is made of another");
+    let through: Result<Through, _> = encoding.decode_object(bytes, lean());
+    assert_eq!(through.map(|Through(pod)| pod), pod, "it is the same if its type is not known");
+    let checked = encoding.check_object(bytes, lean());
+    if let Ok(Some(_)) = &checked {
+        assert!(without.is_ok(), "what was checked can be decoded");
+        assert!(pod.is_ok() || !is_pod(encoding), "by its type, too");
+    }
     if !has_object_metadata(encoding) {
         return;
     }
@@ -81,6 +88,13 @@ fn object(encoding: Encoding, bytes: &[u8]) {
         assert_eq!(key.name, text("name"));
         assert_eq!(key.namespace, text("namespace"));
         assert_eq!(key.resource_version, text("resourceVersion"));
+    }
+    if let (Ok(Some(brief)), Ok(value)) = (&checked, &with) {
+        let labels: serde_json::Map<String, Value> =
+            brief.labels().map(|(label, value)| (label.to_owned(), value.into())).collect();
+        assert_eq!(labels.len(), brief.labels().count(), "each is there once");
+        let expected = value["metadata"]["labels"].as_object().cloned().unwrap_or_default();
+        assert_eq!(labels, expected, "labels are read without the rest");
     }
     if let (Ok(without), Ok(stripped)) = (&without, &stripped) {
         let again: Value = encoding.decode_object(stripped, lean()).expect("what is left can be decoded");
@@ -116,6 +130,15 @@ fn used_pod() -> Pod {
         "status": {"phase": "Running", "podIP": "10.0.0.1", "conditions": [{"type": "Ready", "status": "True"}]},
     });
     serde_json::from_value(pod).expect("a pod")
+}
+
+/// A pod of a type that nobody knows to be one: it is decoded in the way of all types.
+#[derive(serde::Deserialize)]
+#[serde(transparent)]
+struct Through(Pod);
+
+fn is_pod(encoding: Encoding) -> bool {
+    matches!(encoding, Encoding::Protobuf(kind) if (kind.api_version(), kind.kind()) == ("v1", "Pod"))
 }
 
 /// Whether the first field is the metadata of an object, which keys are read from.
@@ -200,6 +223,10 @@ fn event(encoding: Encoding, frame: &[u8]) {
     let event = encoding.decode_event::<Value>(frame, whole());
     let _ = encoding.decode_event::<Pod>(frame, lean());
     let split = encoding.split_event(frame);
+    let opened = encoding.open_event(frame);
+    if let Some(Ok(Event::Added(object) | Event::Modified(object) | Event::Deleted(object))) = opened {
+        assert_eq!(split.map(|(_, object)| object), Some(object), "what is opened is what is cut out");
+    }
     let object = match event {
         Ok(Event::Added(object) | Event::Modified(object) | Event::Deleted(object)) => object,
         Ok(_) => return,

@@ -1,6 +1,6 @@
 //! Whether bytes are what their kind says, without making anything of them.
 //!
-//! The walk is the one that decodes, with nobody who takes what it finds: so what is right here is right there.
+//! The walk is the one that decodes through serde, with nobody who takes what it finds: so what is right here is right there.
 
 use std::fmt;
 

@@ -3,7 +3,7 @@
 //! The [table](table) says which number is which field, and a [deserializer](value) walks the bytes with it and drives
 //! the `Deserialize` that types have for JSON. So whatever can be decoded from JSON can be decoded from protobuf: the types
 //! of every k8s-openapi version, structs with only the fields that somebody wants, untyped values. The kinds that clusters
-//! have many of take a [shorter way](typed): the same walk, and no names.
+//! have many of take a [shorter way](typed): no table, and no names.
 //!
 //! The two forms differ in more than notation, and types see JSON's:
 //!

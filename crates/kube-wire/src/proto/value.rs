@@ -163,10 +163,15 @@ impl<'a, 'de> Value<'_, 'a, 'de> {
                 Ok(())
             }
             Shape::Map => {
-                let mut entries = Entries::new(self.0);
+                let (mut entries, mut last) = (Entries::new(self.0), None);
                 while let Some(key) = entries.advance()? {
                     check_text(key)?;
                     Value(entries.slot()).check_one()?;
+                    // Encoders write keys in order. Of one that comes twice the last counts, which who reads them one by one
+                    // does not know.
+                    if last.replace(key).is_some_and(|last| last >= key) {
+                        self.0.context.doubt.set(true);
+                    }
                 }
                 Ok(())
             }

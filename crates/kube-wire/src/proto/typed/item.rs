@@ -183,6 +183,9 @@ impl<T: Field> Field for Option<T> {
 impl<T: Item> Field for Vec<T> {
     fn receive<'a>(&mut self, tag: Tag, mut rest: &'a [u8], at: At) -> Option<&'a [u8]> {
         // Integers may also be packed into one field; nobody does that.
+        if tag.wire() != T::WIRE {
+            return None;
+        }
         let count = count(tag, rest)?;
         if self.capacity() != count {
             self.truncate(count);

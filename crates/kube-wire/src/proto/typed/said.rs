@@ -88,6 +88,10 @@ macro_rules! places {
                                         _ => {}
                                     }
                                 })*
+                                // In an inlined message the way through serde looks at all that the table knows.
+                                if _place >= INLINED {
+                                    return None;
+                                }
                                 walk.rest = pass(walk.tag, walk.rest)?;
                             }
                         }

@@ -3,6 +3,7 @@
 use k8s_openapi::Resource;
 use serde::de::DeserializeOwned;
 
+use super::super::wire::{Tag, put_bytes, put_varint};
 use super::places::COMPARED;
 use super::*;
 
@@ -50,7 +51,8 @@ fn compare<T: DeserializeOwned + PartialEq + 'static>(
     struct Through<T>(T);
 
     let in_place: Option<T> = decode(object, message, None, options, None);
-    let spare = decode(spare, message, None, options, None);
+    // With everything, also where the new one is to have less.
+    let spare = decode(spare, message, None, DecodeOptions::default().keep_managed_fields(true), None);
     if in_place != decode(object, message, None, options, spare) {
         return Found::Other;
     }
@@ -103,14 +105,17 @@ fn an_object_that_is_made_of_another_has_nothing_of_it() {
         let objects = of(kind, &samples);
         let mut same = 0;
         for (first, then) in objects.iter().flat_map(|first| objects.iter().map(move |then| (first, then))) {
-            match (kind.compare)(&then.protobuf, &first.protobuf, message(kind), DecodeOptions::default()) {
-                Found::Same => same += 1,
-                // The type insists on something that the sample does not have.
-                Found::Neither => {}
-                found => panic!("{then}, made of {first}: {found:?}"),
+            for keep in [false, true] {
+                let options = DecodeOptions::default().keep_managed_fields(keep);
+                match (kind.compare)(&then.protobuf, &first.protobuf, message(kind), options) {
+                    Found::Same => same += 1,
+                    // The type insists on something that the sample does not have.
+                    Found::Neither => {}
+                    found => panic!("{then}, made of {first}: {found:?}"),
+                }
             }
         }
-        assert!(same >= 9, "{} {}: only {same} pairs", kind.api_version, kind.kind);
+        assert!(same >= 18, "{} {}: only {same} pairs", kind.api_version, kind.kind);
     }
 }
 
@@ -157,21 +162,71 @@ fn bytes_that_are_cut_or_changed_are_never_taken_for_something_else() {
     for kind in COMPARED {
         for sample in of(kind, &samples).into_iter().take(2) {
             let step = sample.protobuf.len() / 40 + 1;
-            for at in (0..sample.protobuf.len()).step_by(step) {
-                let mut changed = sample.protobuf.clone();
-                changed[at] ^= 0x15;
-                for bytes in [&sample.protobuf[..at], &changed] {
-                    match (kind.compare)(bytes, &sample.protobuf, message(kind), DecodeOptions::default()) {
-                        Found::Same => same += 1,
-                        // Out of order, or at the ends of time.
-                        Found::OnlySerde | Found::Neither => refused += 1,
-                        found => panic!("{sample}, at {at}: {found:?}"),
-                    }
+            let (whole, mut changes) = (&sample.protobuf, Vec::new());
+            for at in (0..whole.len()).step_by(step) {
+                changes.push((at, whole[..at].to_vec()));
+                // Other values, other wire types, and numbers that go on.
+                for mask in [0x15, 0x01, 0x02, 0x80] {
+                    let mut changed = whole.clone();
+                    changed[at] ^= mask;
+                    changes.push((at, changed));
+                }
+            }
+            // Zeros in more bytes than encoders write.
+            for at in (0..whole.len()).filter(|at| whole[*at] == 0) {
+                changes.push((at, [&whole[..at], &[0x80], &whole[at..]].concat()));
+            }
+            for (at, bytes) in &changes {
+                match (kind.compare)(bytes, whole, message(kind), DecodeOptions::default()) {
+                    Found::Same => same += 1,
+                    // Out of order, or at the ends of time.
+                    Found::OnlySerde | Found::Neither => refused += 1,
+                    found => panic!("{sample}, at {at}: {found:?}"),
                 }
             }
         }
     }
     assert!(same > 100 && refused > 100, "{same}, {refused}");
+}
+
+/// A pod with a volume of these bytes.
+fn with_volume(volume: &[u8]) -> Vec<u8> {
+    let (mut spec, mut pod) = (Vec::new(), Vec::new());
+    put_bytes(1, volume, &mut spec);
+    put_bytes(2, &spec, &mut pod);
+    pod
+}
+
+#[test]
+fn a_zero_in_more_bytes_than_one_is_zero() {
+    let pod = COMPARED.iter().find(|kind| kind.kind == "Pod").unwrap();
+    // An empty name, the generation 0, and a host network that is not used: none of them is there.
+    for bytes in [&b"\x0a\x03\x0a\x80\x00"[..], b"\x0a\x03\x38\x80\x00", b"\x12\x03\x58\x80\x00"] {
+        let found = (pod.compare)(bytes, b"", message(pod), DecodeOptions::default());
+        assert_eq!(found, Found::OnlySerde, "{bytes:x?}");
+    }
+}
+
+#[test]
+fn numbers_that_no_field_has_are_not_taken_for_those_of_inlined_messages() {
+    let pod = COMPARED.iter().find(|kind| kind.kind == "Pod").unwrap();
+    let found = |volume: &[u8]| {
+        let bytes = with_volume(volume);
+        (pod.compare)(&bytes, b"", message(pod), DecodeOptions::default())
+    };
+    let numbered = |number: u32, wire: u32, value: &[u8]| {
+        let mut volume = Vec::new();
+        put_bytes(1, b"name", &mut volume);
+        put_varint(Tag::new(number, wire).bits(), &mut volume);
+        volume.extend_from_slice(value);
+        volume
+    };
+    assert_eq!(found(&numbered(2, BYTES, b"\x04\x12\x02\x0a\x00")), Found::Same, "a directory, inlined");
+    assert_eq!(found(&numbered(2002, BYTES, b"\x02\x0a\x00")), Found::OnlySerde, "nobody knows 2002");
+    assert_eq!(found(&numbered(77, BYTES, b"\x02\x0a\x00")), Found::Same, "nor 77, which is like no other");
+    assert_eq!(found(&numbered(2, BYTES, b"\x05\xea\x04\x02\x0a\x00")), Found::OnlySerde, "nor 77 inlined");
+    assert_eq!(found(&numbered(2, VARINT, b"\x01")), Found::Neither, "an inlined message that is none");
+    assert_eq!(found(&numbered(2, BYTES, b"\x05\x12\x02\x0a\x00")), Found::Neither, "cut");
 }
 
 #[test]

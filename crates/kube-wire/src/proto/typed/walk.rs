@@ -58,9 +58,7 @@ impl Rules {
     pub(super) const fn new(empty: &[u32], zero: &[u32], places: &[&[u32]]) -> Self {
         Self { empty: bits(empty), zero: bits(zero), inlined: inlined(places) }
     }
-}
 
-impl Rules {
     /// Whether who reads a field has to see by itself that it is not there.
     pub(super) const fn is_left(mut none: &[u32], place: u32) -> bool {
         while let [one, rest @ ..] = none {
@@ -165,10 +163,17 @@ impl<'a> Walk<'a> {
                 self.rest = rest;
                 continue;
             }
-            if rules.inlined != 0 && outside && is_in(rules.inlined) && tag.wire() == BYTES {
+            if rules.inlined != 0 && outside && is_in(rules.inlined) {
+                if tag.wire() != BYTES {
+                    return None;
+                }
                 (self.rest, self.behind) = bytes(rest)?;
                 (self.last, self.inlined) = (0, number);
                 continue;
+            }
+            // No field has it, and it is not to be taken for one of an inlined message.
+            if rules.inlined != 0 && number >= INLINED {
+                return None;
             }
             (self.start, self.rest, self.tag) = (self.rest, rest, tag);
             return Some(number + if rules.inlined == 0 { 0 } else { self.inlined * INLINED });
@@ -206,7 +211,8 @@ pub(super) fn bytes(rest: &[u8]) -> Option<(&[u8], &[u8])> {
 fn long_bytes(rest: &[u8]) -> Option<(&[u8], &[u8])> {
     let mut reader = Reader::new(rest);
     let bytes = reader.bytes().ok()?;
-    Some((bytes, reader.rest()))
+    // Encoders write zero as one byte, and who looks for it looks for that.
+    (!bytes.is_empty()).then_some((bytes, reader.rest()))
 }
 
 /// A number and what is behind it.
@@ -214,7 +220,7 @@ fn long_bytes(rest: &[u8]) -> Option<(&[u8], &[u8])> {
 pub(super) fn number(rest: &[u8]) -> Option<(u64, &[u8])> {
     let mut reader = Reader::new(rest);
     let number = reader.varint().ok()?;
-    Some((number, reader.rest()))
+    (number != 0 || rest.first() == Some(&0)).then_some((number, reader.rest()))
 }
 
 /// What is behind a value.
