@@ -1,15 +1,13 @@
 //! One watch event from its frame.
 
-use std::fmt;
-use std::marker::PhantomData;
-
-use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::{DeserializeOwned, Deserializer, IgnoredAny};
 use serde::{Deserialize, de};
 use serde_json::value::RawValue;
 
+use crate::json::{self, Decoder, Members};
 use crate::members::split_event;
 use crate::meta::{ObjectKey, peek_key};
-use crate::object::{DecodeError, DecodeOptions, Place, Skipping, decode_object, text};
+use crate::object::{DecodeError, DecodeOptions, decode_object, text};
 
 /// What a watch says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,15 +99,12 @@ impl EventError {
 ///
 /// Servers send the type first, and then the object is decoded straight into `K`. Should it come first, it is
 /// decoded from its text once the type is known.
-pub fn decode_event<K: DeserializeOwned>(
+pub fn decode_event<K: DeserializeOwned + 'static>(
     frame: &[u8],
     options: DecodeOptions,
 ) -> Result<Event<K>, EventError> {
     let text = text(frame).map_err(|why| not_text(frame, why))?;
-    let mut json = serde_json::Deserializer::from_str(text);
-    let decoded = json
-        .deserialize_map(EventVisitor { options, kind: PhantomData })
-        .and_then(|event| json.end().map(|()| event));
+    let decoded = json::all_of(text, |json| json.members(|members| read_event(members, options)));
     decoded.unwrap_or_else(|error| Err(explain(text, &error)))
 }
 
@@ -125,7 +120,7 @@ fn not_text(frame: &[u8], why: String) -> EventError {
 }
 
 /// Finds out whether the frame or only its object is at fault.
-fn explain(frame: &str, error: &serde_json::Error) -> EventError {
+fn explain(frame: &str, error: &json::Error) -> EventError {
     #[derive(Deserialize)]
     struct Envelope<'a> {
         #[serde(rename = "type")]
@@ -149,46 +144,51 @@ fn is_about_object(event: &str) -> bool {
     matches!(event, "ADDED" | "MODIFIED" | "DELETED")
 }
 
-struct EventVisitor<K> {
+/// Reads what is in an event.
+fn read_event<K: DeserializeOwned + 'static>(
+    members: &mut Members<'_, '_>,
     options: DecodeOptions,
-    kind: PhantomData<K>,
+) -> Result<Result<Event<K>, EventError>, json::Error> {
+    let mut kind: Option<String> = None;
+    let mut early = None;
+    let mut event = None;
+    while let Some(name) = members.name()? {
+        match (&*name, &kind) {
+            ("type", _) => kind = Some(String::deserialize(members.value()?)?),
+            ("object", Some(kind)) => event = Some(read_object(members.value()?, kind, options)?),
+            ("object", None) => early = Some(members.raw_value()?),
+            _ => members.pass()?,
+        }
+    }
+    let Some(kind) = kind else { return Err(de::Error::missing_field("type")) };
+    match (event, early) {
+        (Some(event), _) => Ok(Ok(event)),
+        (None, Some(object)) => Ok(decode_late(kind, object.as_bytes(), options)),
+        (None, None) => Err(de::Error::missing_field("object")),
+    }
 }
 
-impl<'de, K: DeserializeOwned> Visitor<'de> for EventVisitor<K> {
-    type Value = Result<Event<K>, EventError>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a watch event with type and object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut kind: Option<String> = None;
-        let mut early: Option<&'de RawValue> = None;
-        let mut event = None;
-        while let Some(key) = map.next_key::<String>()? {
-            match (key.as_str(), &kind) {
-                ("type", _) => kind = Some(map.next_value()?),
-                ("object", Some(kind)) => {
-                    event =
-                        Some(map.next_value_seed(ObjectOf { kind, options: self.options, of: self.kind })?);
-                }
-                ("object", None) => early = Some(map.next_value()?),
-                _ => {
-                    map.next_value::<IgnoredAny>()?;
-                }
-            }
+/// Decodes the object of an event whose type is known.
+fn read_object<K: DeserializeOwned + 'static>(
+    json: &mut Decoder<'_>,
+    kind: &str,
+    options: DecodeOptions,
+) -> Result<Event<K>, json::Error> {
+    Ok(match kind {
+        "ADDED" => Event::Added(json.object(options)?),
+        "MODIFIED" => Event::Modified(json.object(options)?),
+        "DELETED" => Event::Deleted(json.object(options)?),
+        "BOOKMARK" => Bookmark::deserialize(json)?.into_event(),
+        "ERROR" => Event::Error(WatchStatus::deserialize(json)?),
+        other => {
+            IgnoredAny::deserialize(json)?;
+            Event::Unknown(other.to_owned())
         }
-        let kind = kind.ok_or_else(|| de::Error::missing_field("type"))?;
-        match (event, early) {
-            (Some(event), _) => Ok(Ok(event)),
-            (None, Some(object)) => Ok(decode_late(kind, object.get().as_bytes(), self.options)),
-            (None, None) => Err(de::Error::missing_field("object")),
-        }
-    }
+    })
 }
 
 /// Decodes an object that came before its event's type.
-fn decode_late<K: DeserializeOwned>(
+fn decode_late<K: DeserializeOwned + 'static>(
     kind: String,
     object: &[u8],
     options: DecodeOptions,
@@ -208,35 +208,6 @@ fn decode_late<K: DeserializeOwned>(
             EventError::NotAnEvent { why: error.why }
         }
     })
-}
-
-/// Decodes the object of an event whose type is known.
-struct ObjectOf<'a, K> {
-    kind: &'a str,
-    options: DecodeOptions,
-    of: PhantomData<K>,
-}
-
-impl<'de, K: DeserializeOwned> DeserializeSeed<'de> for ObjectOf<'_, K> {
-    type Value = Event<K>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Event<K>, D::Error> {
-        let wrap = match self.kind {
-            "ADDED" => Event::Added,
-            "MODIFIED" => Event::Modified,
-            "DELETED" => Event::Deleted,
-            "BOOKMARK" => return Bookmark::deserialize(deserializer).map(Bookmark::into_event),
-            "ERROR" => return WatchStatus::deserialize(deserializer).map(Event::Error),
-            other => {
-                IgnoredAny::deserialize(deserializer)?;
-                return Ok(Event::Unknown(other.to_owned()));
-            }
-        };
-        if self.options.keep_managed_fields {
-            return K::deserialize(deserializer).map(wrap);
-        }
-        K::deserialize(Skipping { inner: deserializer, place: Place::Object }).map(wrap)
-    }
 }
 
 #[derive(Deserialize)]

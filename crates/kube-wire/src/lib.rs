@@ -52,6 +52,7 @@ mod encoding;
 mod event;
 mod glimpse;
 mod items;
+mod json;
 mod limits;
 mod members;
 mod meta;

@@ -3,6 +3,9 @@
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
+use crate::json;
+use crate::object::DecodeOptions;
+
 /// What identifies one version of one object.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -39,7 +42,11 @@ impl ObjectKey {
 /// It works where decoding does not: an object with a field of an unexpected type still has a name, and whoever
 /// cannot decode it can say which one it was.
 pub fn peek_key(object: &[u8]) -> Option<ObjectKey> {
-    let object: Object = serde_json::from_slice(object).ok()?;
+    let object: Object = match std::str::from_utf8(object) {
+        Ok(text) => json::from_text(text, DecodeOptions::default()).ok()?,
+        // What is no text may have a name all the same.
+        Err(_) => serde_json::from_slice(object).ok()?,
+    };
     let metadata = object.metadata;
     (!metadata.name.is_empty()).then_some(ObjectKey {
         namespace: metadata.namespace,

@@ -1,12 +1,10 @@
 //! One object from its bytes, with the fields that nobody wants passed over.
 
-use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::value::CowStrDeserializer;
-use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
-use serde::{Deserialize, forward_to_deserialize_any};
+use serde::de::DeserializeOwned;
 
+use crate::json;
 use crate::meta::{ObjectKey, peek_key};
 
 /// What is left out while decoding.
@@ -51,15 +49,16 @@ impl fmt::Display for DecodeError {
 impl std::error::Error for DecodeError {}
 
 /// Decodes one object.
-pub fn decode_object<K: DeserializeOwned>(object: &[u8], options: DecodeOptions) -> Result<K, DecodeError> {
-    let failed = |why: String| DecodeError { key: peek_key(object).map(Box::new), why };
-    let mut json = serde_json::Deserializer::from_str(text(object).map_err(failed)?);
-    let decoded = if options.keep_managed_fields {
-        K::deserialize(&mut json)
-    } else {
-        K::deserialize(Skipping { inner: &mut json, place: Place::Object })
-    };
-    decoded.and_then(|value| json.end().map(|()| value)).map_err(|error| failed(error.to_string()))
+///
+/// Strings and lists have no room to spare, with three exceptions that are their types' own: a [`serde_json::Value`] inside
+/// another type, the last two bytes of what was base64, and a list whose elements take more than a megabyte.
+pub fn decode_object<K: DeserializeOwned + 'static>(
+    object: &[u8],
+    options: DecodeOptions,
+) -> Result<K, DecodeError> {
+    let decoded =
+        text(object).and_then(|text| json::from_text(text, options).map_err(|error| error.to_string()));
+    decoded.map_err(|why| DecodeError { key: peek_key(object).map(Box::new), why })
 }
 
 /// The text that bytes are, or why they are none. To look at all of it at once costs less than to look at each string in it.
@@ -67,217 +66,11 @@ pub(crate) fn text(bytes: &[u8]) -> Result<&str, String> {
     std::str::from_utf8(bytes).map_err(|error| format!("it is not UTF-8 after byte {}", error.valid_up_to()))
 }
 
-/// Where in an object the decoder is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// At the object.
-    Object,
-    /// At its metadata.
-    Metadata,
-}
-
-impl Place {
-    /// A field that is passed over here.
-    fn skips(self, field: &str) -> bool {
-        self == Place::Metadata && field == "managedFields"
-    }
-
-    /// The place below a field, if there is something to skip in it.
-    fn below(self, field: &str) -> Option<Place> {
-        (self == Place::Object && field == "metadata").then_some(Place::Metadata)
-    }
-}
-
-/// A deserializer that hides fields from the type behind it. What is hidden is never built, only passed over.
-pub(crate) struct Skipping<D> {
-    pub(crate) inner: D,
-    pub(crate) place: Place,
-}
-
-impl<'de, D: Deserializer<'de>> Deserializer<'de> for Skipping<D> {
-    type Error = D::Error;
-
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
-        self.inner.deserialize_any(SkippingVisitor { inner: visitor, place: self.place })
-    }
-
-    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
-        self.inner.deserialize_map(SkippingVisitor { inner: visitor, place: self.place })
-    }
-
-    fn deserialize_struct<V: Visitor<'de>>(
-        self,
-        name: &'static str,
-        fields: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, D::Error> {
-        self.inner.deserialize_struct(name, fields, SkippingVisitor { inner: visitor, place: self.place })
-    }
-
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
-        self.inner.deserialize_option(SkippingVisitor { inner: visitor, place: self.place })
-    }
-
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        name: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, D::Error> {
-        self.inner.deserialize_newtype_struct(name, SkippingVisitor { inner: visitor, place: self.place })
-    }
-
-    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
-        self.inner.deserialize_ignored_any(visitor)
-    }
-
-    forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq
-        tuple tuple_struct enum identifier
-    }
-}
-
-struct SkippingVisitor<V> {
-    inner: V,
-    place: Place,
-}
-
-impl<'de, V: Visitor<'de>> Visitor<'de> for SkippingVisitor<V> {
-    type Value = V::Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.inner.expecting(f)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<V::Value, A::Error> {
-        self.inner.visit_map(SkippingMap { inner: map, place: self.place, below: None })
-    }
-
-    fn visit_some<D: Deserializer<'de>>(self, inner: D) -> Result<V::Value, D::Error> {
-        self.inner.visit_some(Skipping { inner, place: self.place })
-    }
-
-    fn visit_newtype_struct<D: Deserializer<'de>>(self, inner: D) -> Result<V::Value, D::Error> {
-        self.inner.visit_newtype_struct(Skipping { inner, place: self.place })
-    }
-
-    fn visit_none<E: serde::de::Error>(self) -> Result<V::Value, E> {
-        self.inner.visit_none()
-    }
-
-    fn visit_unit<E: serde::de::Error>(self) -> Result<V::Value, E> {
-        self.inner.visit_unit()
-    }
-
-    fn visit_bool<E: serde::de::Error>(self, value: bool) -> Result<V::Value, E> {
-        self.inner.visit_bool(value)
-    }
-
-    fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<V::Value, E> {
-        self.inner.visit_i64(value)
-    }
-
-    fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<V::Value, E> {
-        self.inner.visit_u64(value)
-    }
-
-    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<V::Value, E> {
-        self.inner.visit_f64(value)
-    }
-
-    fn visit_str<E: serde::de::Error>(self, value: &str) -> Result<V::Value, E> {
-        self.inner.visit_str(value)
-    }
-
-    fn visit_borrowed_str<E: serde::de::Error>(self, value: &'de str) -> Result<V::Value, E> {
-        self.inner.visit_borrowed_str(value)
-    }
-
-    fn visit_string<E: serde::de::Error>(self, value: String) -> Result<V::Value, E> {
-        self.inner.visit_string(value)
-    }
-
-    fn visit_seq<A: serde::de::SeqAccess<'de>>(self, seq: A) -> Result<V::Value, A::Error> {
-        self.inner.visit_seq(seq)
-    }
-}
-
-struct SkippingMap<A> {
-    inner: A,
-    place: Place,
-    /// The place of the value behind the key that was read last.
-    below: Option<Place>,
-}
-
-impl<'de, A: MapAccess<'de>> MapAccess<'de> for SkippingMap<A> {
-    type Error = A::Error;
-
-    fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, A::Error> {
-        while let Some(Key(key)) = self.inner.next_key()? {
-            if self.place.skips(&key) {
-                self.inner.next_value::<IgnoredAny>()?;
-                continue;
-            }
-            self.below = self.place.below(&key);
-            return seed.deserialize(CowStrDeserializer::new(key)).map(Some);
-        }
-        Ok(None)
-    }
-
-    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
-        match self.below.take() {
-            Some(place) => self.inner.next_value_seed(At { seed, place }),
-            None => self.inner.next_value_seed(seed),
-        }
-    }
-
-    fn size_hint(&self) -> Option<usize> {
-        self.inner.size_hint()
-    }
-}
-
-/// Decodes a value at a place.
-struct At<S> {
-    seed: S,
-    place: Place,
-}
-
-impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for At<S> {
-    type Value = S::Value;
-
-    fn deserialize<D: Deserializer<'de>>(self, inner: D) -> Result<S::Value, D::Error> {
-        self.seed.deserialize(Skipping { inner, place: self.place })
-    }
-}
-
-/// A key, borrowed where it has no escapes.
-struct Key<'de>(Cow<'de, str>);
-
-impl<'de> Deserialize<'de> for Key<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct KeyVisitor;
-        impl<'de> Visitor<'de> for KeyVisitor {
-            type Value = Key<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a key")
-            }
-
-            fn visit_borrowed_str<E>(self, key: &'de str) -> Result<Key<'de>, E> {
-                Ok(Key(Cow::Borrowed(key)))
-            }
-
-            fn visit_str<E>(self, key: &str) -> Result<Key<'de>, E> {
-                Ok(Key(Cow::Owned(key.to_owned())))
-            }
-        }
-        deserializer.deserialize_str(KeyVisitor)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
 
+    use serde::Deserialize;
     use serde_json::{Value, json};
 
     use super::*;

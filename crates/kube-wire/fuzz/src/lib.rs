@@ -3,15 +3,23 @@
 //!
 //! Nothing may panic, and what can be done in two ways must come to the same.
 
+use std::fmt::Debug;
+
 use k8s_openapi::api::core::v1::Pod;
+use kube_core::DynamicObject;
 use kube_wire::{
     DecodeOptions, Encoding, Event, Limits, Piece, ProtoEnvelope, ProtoMessage, WireError, encode_known_proto,
 };
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// One object in JSON.
 pub fn json_object(data: &[u8]) {
     object(Encoding::Json, data);
+    same_as_serde_json::<Pod>(data, |_| true);
+    // Of a type that is no text, or stands there twice, it makes no type, and leaves some of it among the data.
+    same_as_serde_json::<DynamicObject>(data, |object| object.types.is_some());
+    same_as_serde_json::<Value>(data, |_| true);
 }
 
 /// One object in protobuf; the first two bytes choose its kind.
@@ -106,6 +114,28 @@ fn object(encoding: Encoding, bytes: &[u8]) {
         let again: Value = encoding.decode_object(&bytes, whole()).expect("what was encoded can be decoded");
         // With the structs that Go always writes; from then on nothing changes.
         assert_eq!(encode_known_proto(&again, kind).as_deref(), Ok(&bytes[..]), "it is the same again");
+    }
+}
+
+/// With managed fields, an object is what serde_json makes of its text, where that `is_usual`; or there is none.
+fn same_as_serde_json<K>(data: &[u8], is_usual: fn(&K) -> bool)
+where
+    K: DeserializeOwned + PartialEq + Debug + 'static,
+{
+    let ours: Option<K> = Encoding::Json.decode_object(data, whole()).ok();
+    let Ok(text) = str::from_utf8(data) else {
+        assert_eq!(ours, None, "what is no text is no object");
+        return;
+    };
+    // Its values have a key of their own for text that was not looked at; nobody else knows it.
+    if text.contains("$serde_json::private") {
+        return;
+    }
+    let theirs: Option<K> = serde_json::from_str(text).ok();
+    if theirs.as_ref().is_none_or(is_usual) {
+        assert_eq!(ours, theirs, "it is what serde_json makes of it");
+    } else {
+        assert!(ours.is_some(), "it is an object, too");
     }
 }
 
