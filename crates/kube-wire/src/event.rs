@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use crate::json::{self, Decoder, Members};
 use crate::members::split_event;
 use crate::meta::{ObjectKey, peek_key};
-use crate::object::{DecodeError, DecodeOptions, decode_object, text};
+use crate::object::{DecodeError, DecodeOptions, text};
 
 /// What a watch says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -163,7 +163,7 @@ fn read_event<K: DeserializeOwned + 'static>(
     let Some(kind) = kind else { return Err(de::Error::missing_field("type")) };
     match (event, early) {
         (Some(event), _) => Ok(Ok(event)),
-        (None, Some(object)) => Ok(decode_late(kind, object.as_bytes(), options)),
+        (None, Some(object)) => Ok(decode_late(kind, object, options)),
         (None, None) => Err(de::Error::missing_field("object")),
     }
 }
@@ -190,22 +190,16 @@ fn read_object<K: DeserializeOwned + 'static>(
 /// Decodes an object that came before its event's type.
 fn decode_late<K: DeserializeOwned + 'static>(
     kind: String,
-    object: &[u8],
+    object: &str,
     options: DecodeOptions,
 ) -> Result<Event<K>, EventError> {
-    let result = match kind.as_str() {
-        "ADDED" => decode_object(object, options).map(Event::Added),
-        "MODIFIED" => decode_object(object, options).map(Event::Modified),
-        "DELETED" => decode_object(object, options).map(Event::Deleted),
-        "BOOKMARK" => decode_object(object, options).map(Bookmark::into_event),
-        "ERROR" => decode_object(object, options).map(Event::Error),
-        _ => return Ok(Event::Unknown(kind)),
-    };
-    result.map_err(|error| {
+    json::all_of(object, |json| read_object(json, &kind, options)).map_err(|error| {
+        let why = error.to_string();
         if is_about_object(&kind) {
-            EventError::Object { event: kind, error }
+            let key = peek_key(object.as_bytes()).map(Box::new);
+            EventError::Object { event: kind, error: DecodeError { key, why } }
         } else {
-            EventError::NotAnEvent { why: error.why }
+            EventError::NotAnEvent { why }
         }
     })
 }
@@ -242,6 +236,7 @@ impl Bookmark {
 
 #[cfg(test)]
 mod tests {
+    use kube_core::DynamicObject;
     use serde_json::{Value, json};
 
     use super::*;
@@ -262,6 +257,25 @@ mod tests {
             let object = r#"{"metadata":{"name":"a","managedFields":[{}]}}"#;
             assert_eq!(event(&format!(r#"{{"type":"{kind}","object":{object}}}"#)).unwrap(), expected);
             assert_eq!(event(&format!(r#"{{"object":{object},"type":"{kind}"}}"#)).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn objects_of_any_kind_have_no_managed_fields_in_either_order() {
+        let object =
+            r#"{"metadata":{"name":"a","managedFields":[{}],"uid":"u"},"spec":{"managedFields":[1]}}"#;
+        for frame in [
+            format!(r#"{{"type":"ADDED","object":{object}}}"#),
+            format!(r#"{{"object":{object},"type":"ADDED"}}"#),
+        ] {
+            let decoded = decode_event::<Box<DynamicObject>>(frame.as_bytes(), DecodeOptions::default());
+            let Ok(Event::Added(object)) = decoded else { panic!("{decoded:?}") };
+            assert_eq!(
+                (object.metadata.name.as_deref(), object.metadata.uid.as_deref()),
+                (Some("a"), Some("u"))
+            );
+            assert_eq!(object.metadata.managed_fields, None);
+            assert_eq!(object.data, json!({"spec": {"managedFields": [1]}}));
         }
     }
 

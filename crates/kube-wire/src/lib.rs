@@ -48,6 +48,7 @@
 #[cfg(test)]
 extern crate self as kube_wire;
 
+mod dynamic;
 mod encoding;
 mod event;
 mod glimpse;

@@ -1,7 +1,6 @@
 //! Which object a piece is about, read without decoding the rest.
 
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 
 use crate::json;
 use crate::object::DecodeOptions;
@@ -72,8 +71,6 @@ struct Metadata {
     uid: String,
     #[serde(default)]
     resource_version: String,
-    #[serde(rename = "managedFields", default)]
-    _managed_fields: Option<IgnoredAny>,
 }
 
 #[cfg(test)]

@@ -128,7 +128,7 @@ where
         return;
     };
     // Its values have a key of their own for text that was not looked at; nobody else knows it.
-    if text.contains("$serde_json::private") {
+    if text.contains("serde_json::private") {
         return;
     }
     let theirs: Option<K> = serde_json::from_str(text).ok();
@@ -266,6 +266,9 @@ fn event(encoding: Encoding, frame: &[u8]) {
         }
     };
     let Some((_, bytes)) = split else { return };
+    if matches!(encoding, Encoding::Json) {
+        json_object(bytes);
+    }
     let mut again: Value =
         encoding.decode_object(bytes, whole()).expect("an object of an event is an object");
     if let (Encoding::Protobuf(_), Some(again)) = (encoding, again.as_object_mut()) {

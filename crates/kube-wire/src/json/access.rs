@@ -80,14 +80,6 @@ impl<'a, 'de> Members<'a, 'de> {
         self.json.reader.colon()?;
         Ok(self.json)
     }
-
-    /// Passes over what was not read.
-    pub(super) fn end(&mut self) -> Result<(), Error> {
-        while self.any_name()?.is_some() {
-            self.pass()?;
-        }
-        Ok(())
-    }
 }
 
 impl<'de> MapAccess<'de> for Members<'_, 'de> {

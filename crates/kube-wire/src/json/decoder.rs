@@ -4,11 +4,11 @@ use serde::de::value::{BorrowedStrDeserializer, MapDeserializer};
 use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error as _, Expected, Unexpected, Visitor};
 
 use super::access::{Elements, Members, Variant};
-use super::dynamic;
 use super::error::Error;
 use super::lists::Lists;
 use super::read::Reader;
 use super::{DecodeOptions, Place, pass};
+use crate::dynamic;
 
 /// Deeper than this nothing is decoded, as in serde_json.
 const MOST_NESTED: usize = 127;
@@ -42,7 +42,7 @@ impl<'de> Decoder<'de> {
         object
     }
 
-    /// What is in an object, whatever becomes of it.
+    /// Reads the members of an object, all of them.
     pub(crate) fn members<T>(
         &mut self,
         read: impl FnOnce(&mut Members<'_, 'de>) -> Result<T, Error>,
@@ -50,12 +50,7 @@ impl<'de> Decoder<'de> {
         if self.reader.peek_value()? != b'{' {
             return Err(Error::new("expected an object"));
         }
-        self.inside(b'{', |json| {
-            let place = std::mem::replace(&mut json.place, Place::Inside);
-            let mut members = Members::new(json, place);
-            let value = read(&mut members)?;
-            members.end().map(|()| value)
-        })
+        self.inside(b'{', |json| read(&mut Members::new(json, Place::Inside)))
     }
 
     /// Nothing may follow.
@@ -113,13 +108,29 @@ impl<'de> Decoder<'de> {
         }
     }
 
+    /// Reads a number of any kind, for somebody who takes them all.
     #[inline]
     fn number<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, Error> {
         match self.reader.plain_number() {
-            Some((false, number)) => visitor.visit_u64(number),
-            Some((true, number)) => visitor.visit_i64(-number.cast_signed()),
-            None => self.odd_number(|json| json.deserialize_any(visitor)),
+            Some(plain) => visit_plain(plain, visitor),
+            None => match self.any_number()? {
+                Unexpected::Unsigned(number) => visitor.visit_u64(number),
+                Unexpected::Signed(number) => visitor.visit_i64(number),
+                Unexpected::Float(number) => visitor.visit_f64(number),
+                _ => Err(Error::new("number out of range")),
+            },
         }
+    }
+
+    /// A number of any kind.
+    fn any_number(&mut self) -> Result<Unexpected<'static>, Error> {
+        let number: serde_json::Number = self.odd_number(|json| Deserialize::deserialize(json))?;
+        Ok(match (number.as_u64(), number.as_i64(), number.as_f64()) {
+            (Some(number), ..) => Unexpected::Unsigned(number),
+            (_, Some(number), _) => Unexpected::Signed(number),
+            (.., Some(number)) => Unexpected::Float(number),
+            _ => Unexpected::Other("number"),
+        })
     }
 
     /// Leaves a number to serde_json.
@@ -151,18 +162,19 @@ impl<'de> Decoder<'de> {
             b'"' => invalid(Unexpected::Str(&self.reader.string()?)),
             b'[' => invalid(Unexpected::Seq),
             b'{' => invalid(Unexpected::Map),
-            b'-' | b'0'..=b'9' => {
-                let number: serde_json::Number = self.odd_number(|json| Deserialize::deserialize(json))?;
-                match (number.as_u64(), number.as_i64(), number.as_f64()) {
-                    (Some(number), ..) => invalid(Unexpected::Unsigned(number)),
-                    (_, Some(number), _) => invalid(Unexpected::Signed(number)),
-                    (.., Some(number)) => invalid(Unexpected::Float(number)),
-                    _ => invalid(Unexpected::Other("number")),
-                }
-            }
+            b'-' | b'0'..=b'9' => invalid(self.any_number()?),
             _ => Error::new("expected value"),
         })
     }
+}
+
+/// Shows an integer to a type: whether it is below zero, and how large it is.
+#[inline]
+fn visit_plain<'de, V: Visitor<'de>>(
+    (below_zero, number): (bool, u64),
+    visitor: V,
+) -> Result<V::Value, Error> {
+    if below_zero { visitor.visit_i64(-number.cast_signed()) } else { visitor.visit_u64(number) }
 }
 
 /// Numbers of every kind are numbers; the type sees what it can do with them.
@@ -171,7 +183,10 @@ macro_rules! numbers {
         #[inline]
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
             match self.reader.peek_value()? {
-                b'-' | b'0'..=b'9' => self.number(visitor),
+                b'-' | b'0'..=b'9' => match self.reader.plain_number() {
+                    Some(plain) => visit_plain(plain, visitor),
+                    None => self.odd_number(|json| json.$method(visitor)),
+                },
                 _ => Err(self.other(&visitor)),
             }
         }

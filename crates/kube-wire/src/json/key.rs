@@ -1,8 +1,6 @@
 //! The name of a member, as a type of key.
 
 use std::borrow::Cow;
-use std::fmt;
-use std::marker::PhantomData;
 
 use serde::de::value::CowStrDeserializer;
 use serde::de::{Deserializer, Visitor};
@@ -20,12 +18,13 @@ const ODD: &str = "invalid value: expected key to be a number or a truth value i
 macro_rules! written_as_text {
     ($($method:ident)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-            // Spaces are no part of a key that is a number.
-            if self.0.trim_ascii().len() != self.0.len() {
+            // Neither escapes nor spaces are part of a key that is a number.
+            let Cow::Borrowed(key) = self.0 else { return Err(Error::new(ODD)) };
+            if key.trim_ascii().len() != key.len() {
                 return Err(Error::new(ODD));
             }
-            let mut json = serde_json::Deserializer::from_str(&self.0);
-            let value = json.$method(Owned { inner: visitor, borrows: PhantomData })?;
+            let mut json = serde_json::Deserializer::from_str(key);
+            let value = json.$method(visitor)?;
             json.end().map(|()| value).map_err(|_| Error::new(ODD))
         }
     )*};
@@ -68,39 +67,18 @@ impl<'de> Deserializer<'de> for Key<'de> {
         deserialize_f64
     }
 
-    forward_to_deserialize_any! {
-        char str string bytes byte_buf unit unit_struct seq tuple tuple_struct map struct identifier ignored_any
-    }
-}
-
-/// A visitor of numbers and truth values, which borrow nothing.
-struct Owned<'de, V> {
-    inner: V,
-    /// What the visitor could borrow from.
-    borrows: PhantomData<&'de str>,
-}
-
-macro_rules! visit {
-    ($($method:ident: $kind:ty;)*) => {$(
-        fn $method<E: serde::de::Error>(self, value: $kind) -> Result<Self::Value, E> {
-            self.inner.$method(value)
+    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match self.0 {
+            Cow::Borrowed(key) => visitor.visit_borrowed_bytes(key.as_bytes()),
+            Cow::Owned(key) => visitor.visit_byte_buf(key.into_bytes()),
         }
-    )*};
-}
-
-impl<'de, V: Visitor<'de>> Visitor<'_> for Owned<'de, V> {
-    type Value = V::Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.inner.expecting(f)
     }
 
-    visit! {
-        visit_bool: bool;
-        visit_i64: i64;
-        visit_i128: i128;
-        visit_u64: u64;
-        visit_u128: u128;
-        visit_f64: f64;
+    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        self.deserialize_bytes(visitor)
+    }
+
+    forward_to_deserialize_any! {
+        char str string unit unit_struct seq tuple tuple_struct map struct identifier ignored_any
     }
 }

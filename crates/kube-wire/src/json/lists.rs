@@ -2,11 +2,18 @@
 
 use super::text;
 
+/// Nothing is counted that is deeper than this: it is not decoded either.
+const MOST_NESTED: usize = 128;
+
+/// So many lists are counted at a time, so that counting takes little memory whatever the text is.
+const MOST_AT_ONCE: usize = 1 << 14;
+
 /// The lists of a text, counted where somebody asks.
 ///
 /// Serde asks how long a list is before it makes room for it, and JSON does not say. So the elements are counted ahead:
 /// those of a list, and those of all lists in it at the same time, so that no byte is looked at twice. A count is a
-/// hint: whatever is wrong with the text is the decoder's to find.
+/// hint: it is too low where there are [very many](MOST_AT_ONCE) lists in one, and whatever is wrong with the text is the
+/// decoder's to find.
 #[derive(Debug, Default)]
 pub(super) struct Lists {
     /// What has been counted last: a list and all that are in it, in the order in which they begin.
@@ -49,7 +56,10 @@ impl Lists {
         self.open.clear();
         self.next = 0;
         let mut at = begin;
-        while let Some(byte) = text.get(at) {
+        while let Some(byte) = text.get(at)
+            && self.open.len() <= MOST_NESTED
+            && self.counted.len() <= MOST_AT_ONCE
+        {
             at += 1;
             match byte {
                 b'"' => at += text.get(at..).and_then(text::end).map_or(text.len(), |end| end + 1),
@@ -105,6 +115,29 @@ mod tests {
     fn a_list_that_nobody_asked_for_is_passed_over() {
         let text = r#"{"a":[{"b":[1,2]},{"c":[[],[]]},{"d":[1,2,3]}],"e":[[1,2],3],"f":[1,2]}"#;
         assert_eq!(lens(text, &["a", "d", "f"]), [3, 3, 2]);
+    }
+
+    #[test]
+    fn counting_takes_little_memory_whatever_the_text_is() {
+        for many in ["[".repeat(1 << 20), format!("[{}1]", "[],".repeat(1 << 18))] {
+            let mut lists = Lists::default();
+            for (at, _) in many.match_indices('[') {
+                lists.len_at(many.as_bytes(), at);
+            }
+            assert!(lists.counted.capacity() <= 2 * MOST_AT_ONCE && lists.open.capacity() <= 2 * MOST_NESTED);
+            assert!(lists.end > many.rfind('[').unwrap(), "all of it was looked at");
+        }
+    }
+
+    #[test]
+    fn lists_behind_very_many_others_are_counted_too() {
+        let text = format!("[{}[1,2,3]]", "[7],".repeat(3 * MOST_AT_ONCE));
+        let mut lists = Lists::default();
+        let lens: Vec<usize> =
+            text.match_indices('[').map(|(at, _)| lists.len_at(text.as_bytes(), at)).collect();
+        assert!(lens[0] >= MOST_AT_ONCE, "as far as it was counted: {}", lens[0]);
+        assert!(lens[1..=3 * MOST_AT_ONCE].iter().all(|len| *len == 1));
+        assert_eq!(lens.last(), Some(&3));
     }
 
     #[test]

@@ -1,20 +1,17 @@
 //! Values from JSON, for types that serde can make.
 //!
-//! A decoder of our own, because three things are wanted that serde_json does not do: fields that nobody wants are passed
-//! over before a type sees them; every list says how long it is before it is made, so that it takes no more memory than it
-//! needs; and of what is passed over no more is looked at than is needed to know that it is JSON. What is rare is
-//! left to serde_json: strings with escapes, and numbers that are no integers of few digits.
+//! A decoder of our own, because two things are wanted that serde_json does not do: fields that nobody wants are passed
+//! over before a type sees them, and every list says how long it is before it is made, so that it takes no more memory than
+//! it needs. What is rare is left to serde_json: strings with escapes, and numbers that are no integers of few digits.
 
 mod access;
 mod decoder;
-mod dynamic;
 mod error;
 mod key;
 mod lists;
 mod pass;
 mod read;
 mod text;
-mod value;
 
 use serde::de::DeserializeOwned;
 

@@ -13,6 +13,7 @@ use super::table::{Field, ProtoMessage, Table};
 use super::typed;
 use super::value::Context;
 use super::wire::Raw;
+use crate::dynamic;
 use crate::object::{DecodeError, DecodeOptions};
 
 /// Decodes one object from its protobuf message, without an envelope around it: an item of a list, or what was kept of
@@ -41,7 +42,7 @@ pub(crate) fn decode_typed<K: DeserializeOwned + 'static>(
         return Ok(decoded);
     }
     let context = Context::new(Table::get());
-    match K::deserialize(Object { context: &context, message, object, types, options }) {
+    match dynamic::decode(Object { context: &context, message, object, types, options }) {
         Ok(decoded) if !context.is_disordered() => Ok(decoded),
         Err(error) if !context.is_disordered() => Err(about(object, &error)),
         _ => decode_disordered(object, message, types, options),
@@ -65,7 +66,7 @@ pub(super) fn check_typed(
 
 /// Decodes an object whose fields come in another order than encoders write them.
 #[cold]
-fn decode_disordered<K: DeserializeOwned>(
+fn decode_disordered<K: DeserializeOwned + 'static>(
     object: &[u8],
     message: ProtoMessage,
     types: Option<(&str, &str)>,
@@ -73,7 +74,7 @@ fn decode_disordered<K: DeserializeOwned>(
 ) -> Result<K, DecodeError> {
     let ordered = put_in_order(object, message).map_err(|error| about(object, &error))?;
     let context = Context::new(Table::get());
-    K::deserialize(Object { context: &context, message, object: &ordered, types, options })
+    dynamic::decode(Object { context: &context, message, object: &ordered, types, options })
         .map_err(|error| about(&ordered, &error))
 }
 

@@ -6,7 +6,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
 /// The same as a [`Value`], whose lists have no room to spare: its own way to decode them leaves some.
-pub(crate) struct Exact(pub(crate) Value);
+pub(super) struct Exact(pub(super) Value);
 
 impl<'de> Deserialize<'de> for Exact {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

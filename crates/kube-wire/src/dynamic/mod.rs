@@ -1,4 +1,9 @@
-//! Types of which more is known than that serde can make them.
+//! Objects of any kind, from whatever they are read: made here, with no room to spare.
+//!
+//! What kube and serde_json make of themselves has some in every list, and kube's goes a long way: each member is kept as
+//! something of no type before it is known where it belongs.
+
+mod value;
 
 use std::any::Any;
 use std::fmt;
@@ -9,25 +14,29 @@ use serde::Deserialize;
 use serde::de::{DeserializeOwned, Deserializer, Error, MapAccess, Visitor};
 use serde_json::{Map, Value};
 
-use super::value::Exact;
+use value::Exact;
 
-/// Decodes an object. One of any kind is made here, which is half the work of its own way and leaves no room to spare in
-/// lists; all others serde makes.
-pub(super) fn decode<'de, K, D>(json: D) -> Result<K, D::Error>
+/// Decodes an object: one of any kind is made here, by itself or in a box, all others as serde makes them.
+pub(crate) fn decode<'de, K, D>(deserializer: D) -> Result<K, D::Error>
 where
     K: DeserializeOwned + 'static,
     D: Deserializer<'de>,
 {
+    // The types are known when this is compiled, so all but one of these ways vanish.
     let mut made: Option<K> = None;
     let place = &mut made as &mut dyn Any;
-    if let Some(place) = place.downcast_mut::<Option<DynamicObject>>() {
-        *place = Some(json.deserialize_map(DynamicVisitor)?);
+    if let Some(place) = place.downcast_mut::<Option<Box<DynamicObject>>>() {
+        *place = Some(Box::new(deserializer.deserialize_map(DynamicVisitor)?));
+    } else if let Some(place) = place.downcast_mut::<Option<DynamicObject>>() {
+        *place = Some(deserializer.deserialize_map(DynamicVisitor)?);
+    } else if let Some(place) = place.downcast_mut::<Option<Box<Value>>>() {
+        *place = Some(Box::new(Exact::deserialize(deserializer)?.0));
     } else if let Some(place) = place.downcast_mut::<Option<Value>>() {
-        *place = Some(Exact::deserialize(json)?.0);
+        *place = Some(Exact::deserialize(deserializer)?.0);
     } else {
-        made = Some(K::deserialize(json)?);
+        return K::deserialize(deserializer);
     }
-    made.ok_or_else(|| Error::custom("nothing was decoded"))
+    made.ok_or_else(|| Error::custom("nothing was made of it"))
 }
 
 /// Makes what [`DynamicObject`] makes of itself, but for a type that is no text, or stands there twice: that is none, or the last.
