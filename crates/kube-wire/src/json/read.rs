@@ -131,7 +131,7 @@ impl<'de> Reader<'de> {
         }
         let is_plain = match digits.first()? {
             b'1'..=b'9' => true,
-            // Below zero it is no integer.
+            // `-0` is no integer.
             b'0' => len == 1 && !negative,
             _ => false,
         };
