@@ -50,8 +50,8 @@ impl std::error::Error for DecodeError {}
 
 /// Decodes one object.
 ///
-/// Strings and lists have no room to spare, with three exceptions that are their types' own: a [`serde_json::Value`] inside
-/// another type, the last two bytes of what was base64, and a list whose elements take more than a megabyte.
+/// Strings and lists have no room to spare, with three exceptions: a [`serde_json::Value`] inside another type, the last two
+/// bytes of what was base64, and a list whose elements take more than a megabyte or have many thousands of lists in them.
 pub fn decode_object<K: DeserializeOwned + 'static>(
     object: &[u8],
     options: DecodeOptions,
