@@ -75,6 +75,7 @@ fn check<K: DeserializeOwned + Clone + k8s_openapi::Resource + 'static>(samples:
 
 /// Decodes all samples from both forms as objects of any kind, the way of informers too, which have them in boxes.
 fn check_any(samples: &[Sample]) {
+    let mut objects = 0;
     for sample in samples {
         let (group, version) = sample.api_version.rsplit_once('/').unwrap_or(("", &sample.api_version));
         let kind = ProtoMessage::of(group, version, &sample.kind).unwrap();
@@ -83,13 +84,15 @@ fn check_any(samples: &[Sample]) {
         {
             assert_eq!(spare::<Value>(encoding, bytes), 0, "{sample} as no type");
             assert_eq!(spare::<Box<Value>>(encoding, bytes), 0, "{sample} as no type, in a box");
-            // Lists have no metadata of objects.
+            // What has no metadata, or none of an object, is none.
             if encoding.decode_object::<DynamicObject>(bytes, DecodeOptions::default()).is_ok() {
+                objects += 1;
                 assert_eq!(spare::<DynamicObject>(encoding, bytes), 0, "{sample} as any kind");
                 assert_eq!(spare::<Box<DynamicObject>>(encoding, bytes), 0, "{sample} as any kind, in a box");
             }
         }
     }
+    assert!(objects > samples.len(), "most samples are objects: {objects} of {}", 2 * samples.len());
 }
 
 /// Lists wherever a type of somebody's own may have them.
