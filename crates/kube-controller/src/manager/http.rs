@@ -7,30 +7,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderMap, Method, Request, Response};
+use http::header::{CONTENT_TYPE, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS};
+use http::{HeaderMap, HeaderValue, Method, Request, Response};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::connections::Connections;
 use super::runnable::Running;
 use super::tls::Secure;
 use super::{BuildError, Group, Runnable};
-
-/// So many connections are served at once; others wait.
-const MAX_CONNECTIONS: usize = 128;
-
-/// The head of a request has to be there by then.
-const HEADER_TIMEOUT: Duration = Duration::from_secs(32);
-
-/// A connection is closed when it has been served for so long.
-const MAX_CONNECTION_TIME: Duration = Duration::from_secs(300);
 
 /// The head of a request may have so many bytes.
 const MAX_HEADER_BYTES: usize = 64 << 10;
@@ -40,6 +32,8 @@ const MAX_HEADER_BYTES: usize = 64 << 10;
 pub(crate) struct Page {
     pub(crate) status: u16,
     pub(crate) content_type: &'static str,
+    /// After how many seconds to ask again, if that may help.
+    pub(crate) retry_after: Option<u64>,
     pub(crate) body: Bytes,
 }
 
@@ -65,11 +59,11 @@ pub(crate) struct Server {
 
 impl Page {
     pub(crate) fn text(status: u16, body: String) -> Self {
-        Self { status, content_type: "text/plain; charset=utf-8", body: body.into() }
+        Self { status, content_type: "text/plain; charset=utf-8", retry_after: None, body: body.into() }
     }
 
     pub(crate) fn json(value: &serde_json::Value) -> Self {
-        Self { status: 200, content_type: "application/json", body: value.to_string().into() }
+        Self { content_type: "application/json", ..Self::text(200, value.to_string()) }
     }
 
     pub(crate) fn not_found() -> Self {
@@ -103,58 +97,61 @@ impl Runnable for Server {
 
     fn run(self: Box<Self>, stop: CancellationToken) -> Running<'static> {
         Box::pin(async move {
-            let (places, connections) = (Arc::new(Semaphore::new(MAX_CONNECTIONS)), TaskTracker::new());
+            let (connections, tasks) = (Connections::new(), TaskTracker::new());
             if let Some(secure) = self.secure.clone() {
                 let stop = stop.clone();
-                connections.spawn(async move { secure.follow(&stop).await });
+                tasks.spawn(async move { secure.follow(&stop).await });
             }
-            while let Some(Ok(place)) = stop.run_until_cancelled(Arc::clone(&places).acquire_owned()).await {
-                let Some(accepted) = stop.run_until_cancelled(self.listener.accept()).await else { break };
+            while let Some(accepted) = stop.run_until_cancelled(self.listener.accept()).await {
                 // One that is gone before it was accepted is nobody's concern; others are a lack of files that ends.
                 let Ok((stream, _)) = accepted else {
                     tokio::time::sleep(Duration::from_millis(50)).await;
                     continue;
                 };
+                let Some(place) = stop.run_until_cancelled(connections.admit()).await else { break };
                 let (secure, answer, stop) = (self.secure.clone(), Arc::clone(&self.answer), stop.clone());
-                connections.spawn(async move {
-                    greet(stream, secure, answer, stop).await;
-                    drop(place);
+                tasks.spawn(async move {
+                    let work = greet(stream, secure, answer, place.asked());
+                    place.serve(&stop, work).await;
                 });
             }
-            connections.close();
-            connections.wait().await;
+            tasks.close();
+            tasks.wait().await;
             Ok(())
         })
     }
 }
 
-/// Serves a connection, over TLS if that is wanted. One that does not come to terms is closed.
-async fn greet(stream: TcpStream, secure: Option<Arc<Secure>>, answer: Answer, stop: CancellationToken) {
-    let Some(secure) = secure else { return serve(stream, answer, stop).await };
-    if let Some(Some(stream)) = stop.run_until_cancelled(secure.greet(stream)).await {
-        serve(stream, answer, stop).await;
+/// Serves a connection, over TLS if that is wanted. A failed handshake closes it. The caller bounds the time.
+async fn greet(
+    stream: TcpStream,
+    secure: Option<Arc<Secure>>,
+    answer: Answer,
+    asked: impl Fn() + Send + Sync + 'static,
+) {
+    let Some(secure) = secure else { return serve(stream, answer, asked).await };
+    if let Some(stream) = secure.greet(stream).await {
+        serve(stream, answer, asked).await;
     }
 }
 
-async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin, answer: Answer, stop: CancellationToken) {
+/// Answers one request. Calls `asked` when its head has been read.
+async fn serve(
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    answer: Answer,
+    asked: impl Fn() + Send + Sync + 'static,
+) {
     let service = service_fn(move |request: Request<Incoming>| {
+        asked();
         let answer = Arc::clone(&answer);
         async move { Ok::<_, Infallible>(reply(&request, &answer).await) }
     });
     let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEADER_TIMEOUT)
+        .keep_alive(false)
+        .header_read_timeout(None)
         .max_buf_size(MAX_HEADER_BYTES)
         .serve_connection(TokioIo::new(stream), service);
-    let mut connection = std::pin::pin!(connection);
     // A connection that breaks concerns the other side only.
-    tokio::select! {
-        biased;
-        _ = &mut connection => return,
-        () = stop.cancelled() => {}
-        () = tokio::time::sleep(MAX_CONNECTION_TIME) => {}
-    }
-    connection.as_mut().graceful_shutdown();
     let _ = connection.await;
 }
 
@@ -171,9 +168,9 @@ async fn reply(request: &Request<Incoming>, answer: &Answer) -> Response<Full<By
     };
     let mut response = Response::new(Full::new(page.body));
     *response.status_mut() = http::StatusCode::from_u16(page.status).unwrap_or_default();
-    let content_type = http::HeaderValue::from_static(page.content_type);
-    response.headers_mut().insert(http::header::CONTENT_TYPE, content_type);
-    let nosniff = http::HeaderValue::from_static("nosniff");
-    response.headers_mut().insert(http::header::X_CONTENT_TYPE_OPTIONS, nosniff);
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(page.content_type));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.extend(page.retry_after.map(|seconds| (RETRY_AFTER, seconds.into())));
     response
 }

@@ -18,6 +18,9 @@
 //! - **Pages.** `/healthz` and `/readyz` with a path for each check (whether informers have synced is one of them),
 //!   `/metrics` for Prometheus, open to all or to those whom the API server lets, and on loopback only, as JSON, how each
 //!   informer and queue is doing. A port that is taken is an error before anything starts.
+//! - **Limits.** A connection serves one request, which has to be there within 10 seconds, and its answer to be read within
+//!   60. At 128 connections of a server, the oldest that has not sent its request makes room for the next one, so that a
+//!   probe is answered beside any number of silent clients.
 //! - **TLS** for health and metrics, with the feature `tls`: from files of certificates that are read again when they change.
 //!
 //! ```
@@ -49,6 +52,7 @@
 
 mod auth;
 mod builder;
+mod connections;
 mod debug;
 mod error;
 mod groups;

@@ -31,9 +31,6 @@ const SHORTEST_CHECK: Duration = Duration::from_millis(10);
 /// The files may have so many bytes.
 const MAX_FILE: u64 = 1 << 20;
 
-/// A client and the server have to agree on a key by then.
-const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
-
 /// What is spoken over TLS.
 const ALPN: &[u8] = b"http/1.1";
 
@@ -238,9 +235,9 @@ impl Secure {
         Ok(Self { acceptor: TlsAcceptor::from(Arc::new(config)), shown })
     }
 
-    /// Comes to terms with a client; none if that fails or takes too long.
+    /// Does the handshake with a client; none if that fails. The caller bounds the time.
     pub(super) async fn greet(&self, stream: TcpStream) -> Option<TlsStream<TcpStream>> {
-        tokio::time::timeout(HANDSHAKE_TIMEOUT, self.acceptor.accept(stream)).await.ok()?.ok()
+        self.acceptor.accept(stream).await.ok()
     }
 
     /// Looks at the files again and again until it is told to stop.

@@ -5,6 +5,7 @@
 mod certificates;
 mod ending;
 mod leading;
+mod limits;
 mod pages;
 mod secure;
 mod starting;

@@ -28,7 +28,7 @@ fn files(folder: &Folder) -> TlsFiles {
 }
 
 /// A page, read by a client that trusts one certificate alone; an error if it is shown another.
-async fn get(address: SocketAddr, path: &str, trusted: &Pair) -> std::io::Result<String> {
+pub(crate) async fn get(address: SocketAddr, path: &str, trusted: &Pair) -> std::io::Result<String> {
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from(trusted.certificate.clone())).unwrap();
     let crypto = Arc::new(rustls::crypto::ring::default_provider());
