@@ -1,6 +1,7 @@
 //! Who may see the metrics: those whom the API server lets.
 
-use std::collections::HashMap;
+mod memory;
+
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,8 +14,9 @@ use k8s_openapi::api::authorization::v1::{
 use kube_client::Client;
 use kube_client::api::{Api, PostParams};
 use parking_lot::Mutex;
-use tokio::time::Instant;
+use tokio::sync::Semaphore;
 
+use self::memory::{Digest, Memory};
 use super::http::Page;
 
 /// How long a token that was reviewed is good, or not.
@@ -26,8 +28,18 @@ const ALLOWED_LIFE: Duration = Duration::from_secs(300);
 /// How long a refusal is remembered.
 const DENIED_LIFE: Duration = Duration::from_secs(30);
 
-/// How many answers are remembered; when there are more, all are forgotten.
-const MAX_REMEMBERED: usize = 1024;
+/// The longest token that is reviewed, in bytes.
+const MAX_TOKEN_BYTES: usize = 16 << 10;
+
+/// The largest user that is remembered, in bytes of JSON.
+const MAX_USER_BYTES: usize = 16 << 10;
+
+/// How many reviews of unknown tokens run at once, and how many of those that were good before. A stranger who sends many
+/// tokens neither floods the API server nor holds up a scraper that is known.
+const MAX_REVIEWS: usize = 8;
+
+/// After how many seconds an unknown token is to be sent again when too many others are under review.
+const RETRY_AFTER: u64 = 1;
 
 /// How long the API server may take.
 const REVIEW_TIMEOUT: Duration = Duration::from_secs(10);
@@ -35,33 +47,61 @@ const REVIEW_TIMEOUT: Duration = Duration::from_secs(10);
 /// Who may see the metrics. Clones share what they remember.
 ///
 /// The bearer token of a request is shown to the API server (`TokenReview`), and if it is somebody's, whether they may `get`
-/// the path `/metrics` (`SubjectAccessReview`). The manager's own user needs the role `system:auth-delegator` for that.
-/// Answers are remembered for a while: tokens for a minute, permissions for five, refusals for half a minute.
+/// the path `/metrics` (`SubjectAccessReview`, with the name, uid, groups and extra fields of the user). The manager's own
+/// user needs the role `system:auth-delegator` for that. Answers are remembered for a while, each for exactly what was asked:
+/// tokens for a minute, permissions for five, refusals for half a minute. Of tokens only SHA-256 digests are kept. Bad tokens
+/// never displace good ones. Requests with unknown tokens are answered with 503 while 8 others are under review.
 ///
-/// Tokens travel as they are, for this server speaks plain HTTP: let a proxy on the same machine do TLS, or keep it to a
-/// network that you trust.
+/// Tokens travel as they are unless the metrics are served over TLS (feature `tls`): without it, let a proxy on the
+/// same machine do TLS, or keep the port to a network that you trust.
 #[derive(Clone)]
 pub struct MetricsAccess {
     client: Client,
     authorize: bool,
     known: Arc<Mutex<Known>>,
+    reviews: Arc<Reviews>,
 }
 
-#[derive(Default)]
+/// Answers of the API server.
+#[derive(Debug)]
 struct Known {
-    users: HashMap<String, (Instant, Option<UserInfo>)>,
-    allowed: HashMap<(String, String), (Instant, bool)>,
+    /// By token.
+    users: Memory<UserInfo>,
+    /// By token that is nobody's.
+    refused: Memory<()>,
+    /// By question.
+    allowed: Memory<()>,
+    /// By question.
+    denied: Memory<()>,
+}
+
+/// The turns to ask the API server.
+struct Reviews {
+    of_known: Semaphore,
+    of_unknown: Semaphore,
 }
 
 impl MetricsAccess {
     /// Those may see the metrics whom the API server knows and lets.
     pub fn reviewed(client: Client) -> Self {
-        Self { client, authorize: true, known: Arc::default() }
+        Self::new(client, true)
     }
 
     /// Everybody may see the metrics whom the API server knows.
     pub fn known(client: Client) -> Self {
-        Self { client, authorize: false, known: Arc::default() }
+        Self::new(client, false)
+    }
+
+    fn new(client: Client, authorize: bool) -> Self {
+        let known = Known {
+            users: Memory::new(TOKEN_LIFE),
+            refused: Memory::new(TOKEN_LIFE),
+            allowed: Memory::new(ALLOWED_LIFE),
+            denied: Memory::new(DENIED_LIFE),
+        };
+        let reviews =
+            Reviews { of_known: Semaphore::new(MAX_REVIEWS), of_unknown: Semaphore::new(MAX_REVIEWS) };
+        Self { client, authorize, known: Arc::new(Mutex::new(known)), reviews: Arc::new(reviews) }
     }
 
     /// None if the one who asks may see the path, and else what to show instead.
@@ -69,10 +109,13 @@ impl MetricsAccess {
         let Some(token) = bearer(headers) else {
             return Some(Page::text(401, "Unauthorized: a bearer token is needed\n".to_owned()));
         };
+        if token.len() > MAX_TOKEN_BYTES {
+            return Some(Page::text(401, "Unauthorized: the bearer token is too long\n".to_owned()));
+        }
         let user = match self.user(token).await {
             Ok(Some(user)) => user,
             Ok(None) => return Some(Page::text(401, "Unauthorized\n".to_owned())),
-            Err(_) => return Some(Page::text(500, "the token could not be reviewed\n".to_owned())),
+            Err(failed) => return Some(failed.page("the token could not be reviewed\n")),
         };
         if !self.authorize {
             return None;
@@ -83,61 +126,114 @@ impl MetricsAccess {
                 let name = user.username.unwrap_or_default();
                 Some(Page::text(403, format!("Forbidden: {name:?} may not get {path}\n")))
             }
-            Err(_) => Some(Page::text(500, "the permission could not be reviewed\n".to_owned())),
+            Err(failed) => Some(failed.page("the permission could not be reviewed\n")),
         }
     }
 
     async fn user(&self, token: &str) -> Result<Option<UserInfo>, Failed> {
-        let now = Instant::now();
-        if let Some((until, user)) = self.known.lock().users.get(token)
-            && now < *until
-        {
-            return Ok(user.clone());
+        let digest = Digest::of(token.as_bytes());
+        if let Some(answer) = self.known.lock().user(&digest) {
+            return Ok(answer);
+        }
+        // One that was good before waits for its turn, and others have a turn or none.
+        let _turn = if self.known.lock().users.has_known(&digest) {
+            self.reviews.of_known.acquire().await.map_err(|_| Failed::Busy)?
+        } else {
+            self.reviews.of_unknown.try_acquire().map_err(|_| Failed::Busy)?
+        };
+        if let Some(answer) = self.known.lock().user(&digest) {
+            return Ok(answer);
         }
         // Whether the token is optional depends on the version of the types.
         let review = serde_json::json!({"metadata": {}, "spec": {"token": token}});
-        let review: TokenReview = serde_json::from_value(review).map_err(|_| Failed)?;
+        let review: TokenReview = serde_json::from_value(review).map_err(|_| Failed::NoAnswer)?;
         let reviews: Api<TokenReview> = Api::all(self.client.clone());
         let status = post(&reviews, &review).await?.status.unwrap_or_default();
         let user = status.user.filter(|_| status.authenticated == Some(true));
-        let mut known = self.known.lock();
-        if known.users.len() >= MAX_REMEMBERED {
-            known.users.clear();
-        }
-        known.users.insert(token.to_owned(), (now + TOKEN_LIFE, user.clone()));
+        self.known.lock().remember_user(digest, user.as_ref());
         Ok(user)
     }
 
     async fn may(&self, user: &UserInfo, path: &str) -> Result<bool, Failed> {
-        let now = Instant::now();
-        let question = (user.username.clone().unwrap_or_default(), path.to_owned());
-        if let Some((until, allowed)) = self.known.lock().allowed.get(&question)
-            && now < *until
-        {
-            return Ok(*allowed);
-        }
         let attributes = NonResourceAttributes { path: Some(path.to_owned()), verb: Some("get".to_owned()) };
+        let mut groups = user.groups.clone();
+        groups.iter_mut().for_each(|groups| groups.sort_unstable());
         let spec = SubjectAccessReviewSpec {
             user: user.username.clone(),
-            groups: user.groups.clone(),
+            groups,
             uid: user.uid.clone(),
+            extra: user.extra.clone(),
             non_resource_attributes: Some(attributes),
             ..SubjectAccessReviewSpec::default()
         };
+        // The key is all that is asked, so that no answer is taken for another question.
+        let digest = Digest::of(&serde_json::to_vec(&spec).map_err(|_| Failed::NoAnswer)?);
+        if let Some(answer) = self.known.lock().permission(&digest) {
+            return Ok(answer);
+        }
+        let _turn = self.reviews.of_known.acquire().await.map_err(|_| Failed::Busy)?;
+        if let Some(answer) = self.known.lock().permission(&digest) {
+            return Ok(answer);
+        }
         let review = SubjectAccessReview { spec, ..SubjectAccessReview::default() };
         let reviews: Api<SubjectAccessReview> = Api::all(self.client.clone());
         let allowed = post(&reviews, &review).await?.status.is_some_and(|status| status.allowed);
         let mut known = self.known.lock();
-        if known.allowed.len() >= MAX_REMEMBERED {
-            known.allowed.clear();
+        if allowed {
+            known.allowed.insert(digest, ());
+        } else {
+            known.denied.insert(digest, ());
         }
-        known.allowed.insert(question, (now + if allowed { ALLOWED_LIFE } else { DENIED_LIFE }, allowed));
         Ok(allowed)
     }
 }
 
-/// The API server did not answer, or refused to.
-struct Failed;
+impl Known {
+    /// Whose token it is, or that it is nobody's; none if that is not known.
+    fn user(&self, token: &Digest) -> Option<Option<UserInfo>> {
+        self.users.get(token).map(Some).or_else(|| self.refused.get(token).map(|()| None))
+    }
+
+    fn remember_user(&mut self, token: Digest, user: Option<&UserInfo>) {
+        match user {
+            Some(user) if serde_json::to_vec(user).is_ok_and(|json| json.len() <= MAX_USER_BYTES) => {
+                self.refused.remove(&token);
+                self.users.insert(token, user.clone());
+            }
+            Some(_) => {}
+            None => {
+                self.users.remove(&token);
+                self.refused.insert(token, ());
+            }
+        }
+    }
+
+    /// Whether the question was answered with yes; none if it has no answer yet.
+    fn permission(&self, question: &Digest) -> Option<bool> {
+        let allowed = self.allowed.get(question).map(|()| true);
+        allowed.or_else(|| self.denied.get(question).map(|()| false))
+    }
+}
+
+/// Why there was no review.
+enum Failed {
+    /// The API server did not answer, or refused to.
+    NoAnswer,
+    /// Too many tokens are under review.
+    Busy,
+}
+
+impl Failed {
+    fn page(&self, text: &str) -> Page {
+        match self {
+            Self::NoAnswer => Page::text(500, text.to_owned()),
+            Self::Busy => Page {
+                retry_after: Some(RETRY_AFTER),
+                ..Page::text(503, "too many tokens are under review\n".to_owned())
+            },
+        }
+    }
+}
 
 async fn post<K>(reviews: &Api<K>, review: &K) -> Result<K, Failed>
 where
@@ -145,7 +241,7 @@ where
 {
     let params = PostParams::default();
     let answer = tokio::time::timeout(REVIEW_TIMEOUT, reviews.create(&params, review)).await;
-    answer.map_err(|_| Failed)?.map_err(|_| Failed)
+    answer.map_err(|_| Failed::NoAnswer)?.map_err(|_| Failed::NoAnswer)
 }
 
 fn bearer(headers: &HeaderMap) -> Option<&str> {
@@ -160,3 +256,6 @@ impl fmt::Debug for MetricsAccess {
         f.debug_struct("MetricsAccess").field("authorize", &self.authorize).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -23,9 +23,14 @@ fn free() -> SocketAddr {
 
 /// The code and the body of a page.
 async fn get(address: SocketAddr, path: &str, token: Option<&str>) -> (u16, String) {
-    let mut stream = TcpStream::connect(address).await.unwrap();
     let token = token.map(|token| format!("Authorization: Bearer {token}\r\n")).unwrap_or_default();
-    let request = format!("GET {path} HTTP/1.1\r\nHost: test\r\n{token}Connection: close\r\n\r\n");
+    ask(address, path, &format!("Host: {address}\r\n{token}")).await
+}
+
+/// The code and the body of a page that is asked for with these headers.
+async fn ask(address: SocketAddr, path: &str, headers: &str) -> (u16, String) {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let request = format!("GET {path} HTTP/1.1\r\n{headers}Connection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await.unwrap();
@@ -174,6 +179,29 @@ async fn metrics_may_be_kept_to_those_whom_the_api_server_lets() {
         "who cannot be asked about sees nothing"
     );
     run.end().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_token_without_the_group_of_another_token_of_the_same_user_sees_no_metrics() {
+    let server = server().await;
+    let access = server.access();
+    access.add_user("with", "ann", ["readers"]);
+    access.add_user("without", "ann", Vec::<String>::new());
+    access.add_rule(Rule::allow().group("readers").verbs(["get"]).paths(["/metrics"]));
+    for tokens in [[("with", 200), ("without", 403)], [("without", 403), ("with", 200)]] {
+        let manager = Manager::builder()
+            .metrics_address(free())
+            .metrics_access(MetricsAccess::reviewed(server.client().unwrap()))
+            .build()
+            .await
+            .unwrap();
+        let address = manager.metrics_address().unwrap();
+        let run = Run::of(manager);
+        for (token, code) in tokens {
+            assert_eq!(get(address, "/metrics", Some(token)).await.0, code, "{token} of {tokens:?}");
+        }
+        run.end().await.unwrap();
+    }
 }
 
 #[tokio::test]

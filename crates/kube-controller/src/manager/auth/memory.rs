@@ -1,0 +1,59 @@
+//! What is remembered of reviews: digests, for a while, and no more than so many.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use ring::digest::{SHA256, digest};
+use tokio::time::Instant;
+
+/// How many answers of a kind are remembered; one more takes the place of the one that ends first, which is the oldest.
+pub(super) const MAX_REMEMBERED: usize = 1024;
+
+/// The SHA-256 of a token or a question. Tokens themselves are not kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Digest([u8; 32]);
+
+impl Digest {
+    pub(super) fn of(bytes: &[u8]) -> Self {
+        let mut sum = [0; 32];
+        sum.copy_from_slice(digest(&SHA256, bytes).as_ref());
+        Self(sum)
+    }
+}
+
+/// Answers of one kind, each good for the same time.
+#[derive(Debug)]
+pub(super) struct Memory<V> {
+    life: Duration,
+    answers: HashMap<Digest, (Instant, V)>,
+}
+
+impl<V: Clone> Memory<V> {
+    pub(super) fn new(life: Duration) -> Self {
+        Self { life, answers: HashMap::new() }
+    }
+
+    /// Returns the answer, unless its time is over.
+    pub(super) fn get(&self, question: &Digest) -> Option<V> {
+        let (until, answer) = self.answers.get(question)?;
+        (Instant::now() < *until).then(|| answer.clone())
+    }
+
+    /// Whether there has been an answer, though its time may be over.
+    pub(super) fn has_known(&self, question: &Digest) -> bool {
+        self.answers.contains_key(question)
+    }
+
+    pub(super) fn insert(&mut self, question: Digest, answer: V) {
+        if self.answers.len() >= MAX_REMEMBERED && !self.answers.contains_key(&question) {
+            let first =
+                self.answers.iter().min_by_key(|(_, (until, _))| *until).map(|(question, _)| *question);
+            first.inspect(|first| drop(self.answers.remove(first)));
+        }
+        self.answers.insert(question, (Instant::now() + self.life, answer));
+    }
+
+    pub(super) fn remove(&mut self, question: &Digest) {
+        self.answers.remove(question);
+    }
+}
