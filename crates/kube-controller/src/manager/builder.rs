@@ -10,6 +10,7 @@ use tokio::sync::mpsc;
 
 use super::groups::Hub;
 use super::health::informers_have_synced;
+use super::hosts::Hosts;
 use super::http::{Answer, Asked, Page, Server};
 use super::tls::{Reads, Secure, TlsFiles};
 use super::{BuildError, HealthChecks, Manager, ManagerHandle, MetricsAccess, Unhealthy, debug};
@@ -44,6 +45,7 @@ pub struct ManagerBuilder {
     health_address: Option<SocketAddr>,
     metrics_address: Option<SocketAddr>,
     debug_address: Option<SocketAddr>,
+    debug_hosts: Vec<String>,
     access: Option<MetricsAccess>,
     health_tls: Option<TlsFiles>,
     metrics_tls: Option<TlsFiles>,
@@ -62,6 +64,7 @@ impl ManagerBuilder {
             health_address: None,
             metrics_address: None,
             debug_address: None,
+            debug_hosts: Vec::new(),
             access: None,
             health_tls: None,
             metrics_tls: None,
@@ -132,6 +135,14 @@ impl ManagerBuilder {
         self
     }
 
+    /// Names, without a port, under which the debug pages may be asked for besides `localhost` and IP addresses: that of a
+    /// proxy, say. A request whose `Host` is anything else is refused with 421, since a web page may have pointed its own name
+    /// here. Health and metrics are for other machines, and are shown under any name.
+    pub fn debug_hosts(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.debug_hosts.extend(names.into_iter().map(Into::into));
+        self
+    }
+
     /// Where queues, electors and requests are shown, for what is built before the manager: clients, mostly.
     pub fn metrics(&self) -> &Metrics {
         &self.metrics
@@ -170,7 +181,8 @@ impl ManagerBuilder {
 
         let health = health_pages(healthz.clone(), readyz.clone());
         let figures = metrics_pages(self.registry, self.access);
-        let debug = debug_pages(self.informer_metrics.clone(), self.metrics.clone());
+        let hosts = Hosts::new(&self.debug_hosts);
+        let debug = debug_pages(hosts, self.informer_metrics.clone(), self.metrics.clone());
         let mut addresses = [None; 3];
         let all = [
             (HEALTH, self.health_address, health, health_tls),
@@ -228,8 +240,8 @@ fn health_pages(healthz: HealthChecks, readyz: HealthChecks) -> Answer {
     })
 }
 
-fn debug_pages(informers: kube_informer::Metrics, queues: Metrics) -> Answer {
-    answer(move |asked| debug::page(&asked.path, &informers, &queues))
+fn debug_pages(hosts: Hosts, informers: kube_informer::Metrics, queues: Metrics) -> Answer {
+    answer(move |asked| hosts.refuse(&asked).unwrap_or_else(|| debug::page(&asked.path, &informers, &queues)))
 }
 
 fn metrics_pages(registry: Registry, access: Option<MetricsAccess>) -> Answer {

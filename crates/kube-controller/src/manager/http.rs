@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS};
+use http::uri::Authority;
 use http::{HeaderMap, HeaderValue, Method, Request, Response};
 use http_body_util::Full;
 use hyper::body::Incoming;
@@ -42,6 +43,8 @@ pub(crate) struct Page {
 pub(crate) struct Asked {
     pub(crate) path: String,
     pub(crate) query: String,
+    /// The host of the request line, if it names one.
+    pub(crate) authority: Option<Authority>,
     pub(crate) headers: HeaderMap,
 }
 
@@ -160,6 +163,7 @@ async fn reply(request: &Request<Incoming>, answer: &Answer) -> Response<Full<By
         let asked = Asked {
             path: request.uri().path().to_owned(),
             query: request.uri().query().unwrap_or_default().to_owned(),
+            authority: request.uri().authority().cloned(),
             headers: request.headers().clone(),
         };
         answer(asked).await

@@ -20,7 +20,8 @@
 //!   informer and queue is doing. A port that is taken is an error before anything starts.
 //! - **Limits.** A connection serves one request, which has to be there within 10 seconds, and its answer to be read within
 //!   60. At 128 connections of a server, the oldest that has not sent its request makes room for the next one, so that a
-//!   probe is answered beside any number of silent clients.
+//!   probe is answered beside any number of silent clients. Debug pages refuse a `Host` that is not `localhost`, an IP address
+//!   or [allowed](ManagerBuilder::debug_hosts).
 //! - **TLS** for health and metrics, with the feature `tls`: from files of certificates that are read again when they change.
 //!
 //! ```
@@ -57,6 +58,7 @@ mod debug;
 mod error;
 mod groups;
 mod health;
+mod hosts;
 mod http;
 mod permission;
 mod run;

@@ -278,6 +278,64 @@ async fn debug_pages_show_every_informer_and_queue() {
 }
 
 #[tokio::test]
+async fn debug_pages_are_not_shown_under_a_name_that_may_have_been_pointed_here() {
+    let manager = Manager::builder().debug_address(free()).build().await.unwrap();
+    let address = manager.debug_address().unwrap();
+    let run = Run::of(manager);
+    for host in ["127.0.0.1", "localhost", "LocalHost.:8080", "[::1]:1", "10.1.2.3:6060"] {
+        assert_eq!(ask(address, "/debug/queues", &format!("Host: {host}\r\n")).await.0, 200, "{host}");
+    }
+    let refused = [
+        "Host: attacker.example\r\n",
+        "Host: 127.0.0.1.attacker.example\r\n",
+        "Host: localhost.attacker.example:80\r\n",
+        "Host: attacker.example@127.0.0.1\r\n",
+        "Host: localhost\r\nHost: attacker.example\r\n",
+        "Host: \r\n",
+        "",
+    ];
+    for headers in refused {
+        let (code, text) = ask(address, "/debug/queues", headers).await;
+        assert_eq!(code, 421, "{headers:?}");
+        assert!(!text.contains("attacker"), "{text}");
+    }
+    let (code, _) = ask(address, "http://attacker.example/debug/queues", "Host: localhost\r\n").await;
+    assert_eq!(code, 421, "the host of the request line counts too");
+    run.end().await.unwrap();
+}
+
+#[tokio::test]
+async fn debug_pages_are_shown_under_names_that_were_chosen_for_them() {
+    let builder = Manager::builder().debug_address(free()).debug_hosts(["Debug.example.com", "web"]);
+    let manager = builder.build().await.unwrap();
+    let address = manager.debug_address().unwrap();
+    let run = Run::of(manager);
+    for (host, code) in [
+        ("debug.example.com", 200),
+        ("DEBUG.example.com.:8080", 200),
+        ("web:1", 200),
+        ("localhost", 200),
+        ("example.com", 421),
+        ("web.attacker.example", 421),
+    ] {
+        assert_eq!(ask(address, "/debug/queues", &format!("Host: {host}\r\n")).await.0, code, "{host}");
+    }
+    run.end().await.unwrap();
+}
+
+#[tokio::test]
+async fn health_and_metrics_are_shown_under_any_name() {
+    let manager = Manager::builder().health_address(free()).metrics_address(free()).build().await.unwrap();
+    let (health, metrics) = (manager.health_address().unwrap(), manager.metrics_address().unwrap());
+    let run = Run::of(manager);
+    for headers in ["Host: web.default.svc:8080\r\n", "Host: 10.1.2.3\r\n", "Host: \r\n", ""] {
+        assert_eq!(ask(health, "/healthz", headers).await.0, 200, "{headers:?}");
+        assert_eq!(ask(metrics, "/metrics", headers).await.0, 200, "{headers:?}");
+    }
+    run.end().await.unwrap();
+}
+
+#[tokio::test]
 async fn a_port_that_is_taken_is_an_error_that_says_which_before_anything_starts() {
     let taken = tokio::net::TcpListener::bind(free()).await.unwrap();
     let address = taken.local_addr().unwrap();
