@@ -96,7 +96,7 @@ impl HealthChecks {
             let _ = writeln!(
                 lines,
                 "warn: some checks cannot be excluded: no matches for {}",
-                excluded.join(",")
+                excluded.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(",")
             );
         }
         match (failed, verbose) {
@@ -186,7 +186,9 @@ mod tests {
         let (status, text) = seen(&checks.page("healthz", "", "verbose&exclude=disk&exclude=memory"));
         assert_eq!(status, 200);
         assert!(text.contains("[+]disk excluded: ok\n"), "{text}");
-        assert!(text.contains("no matches for memory\n"), "{text}");
+        assert!(text.contains("no matches for \"memory\"\n"), "{text}");
+        let (_, text) = seen(&checks.page("healthz", "", "verbose&exclude=disk&exclude=a%0A[%2B]b%1B"));
+        assert!(text.contains("no matches for \"a\\n[+]b\\u{1b}\"\n"), "{text}");
     }
 
     #[test]
