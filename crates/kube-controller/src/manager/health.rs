@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 use std::sync::Arc;
 
-use kube_informer::informer::Phase;
+use kube_informer::informer::{InformerStatus, Phase};
 use parking_lot::RwLock;
 
 use super::groups::Hub;
@@ -115,25 +115,29 @@ impl HealthChecks {
 /// The check that is there if there is no other.
 const PING: &str = "ping";
 
-/// Whether every informer has synced that is shown and was started, or that belongs to what was added; says which has
-/// not, and what is wrong with it.
+/// Checks that every informer follows its kind that is shown and was started, or that belongs to what was added: it has
+/// synced, and has not stopped. The error names the others, and says what is wrong with them.
 pub(super) fn informers_have_synced(metrics: &kube_informer::Metrics, hub: &Hub) -> Result<(), Unhealthy> {
-    let mut behind: Vec<String> = metrics
-        .informers()
-        .into_iter()
-        .filter(|informer| {
-            !matches!(informer.status.phase, Phase::Created | Phase::Stopped) && !informer.status.synced
-        })
-        .map(|informer| match &informer.status.trouble {
-            Some(trouble) => format!("{}: {}", informer.name, trouble.error),
-            None => informer.name,
-        })
-        .collect();
-    if behind.is_empty() {
+    let shown = metrics.informers().into_iter().filter(|shown| shown.status.phase != Phase::Created);
+    let mut names: Vec<String> = shown.filter_map(|shown| behind(&shown.name, &shown.status)).collect();
+    if names.is_empty() {
         // Most of these are shown, and would be named twice.
-        behind = hub.behind();
+        names = hub.behind();
     }
-    if behind.is_empty() { Ok(()) } else { Err(Unhealthy(format!("not synced: {}", behind.join("; ")))) }
+    if names.is_empty() { Ok(()) } else { Err(Unhealthy(format!("not synced: {}", names.join("; ")))) }
+}
+
+/// Names an informer that has not synced, or that has stopped, with what is wrong; none if it is well.
+pub(super) fn behind(name: &str, status: &InformerStatus) -> Option<String> {
+    let what = match (status.phase, status.synced) {
+        (Phase::Stopped, _) => format!("{name} has stopped"),
+        (_, false) => name.to_owned(),
+        (_, true) => return None,
+    };
+    Some(match &status.trouble {
+        Some(trouble) => format!("{what}: {}", trouble.error),
+        None => what,
+    })
 }
 
 impl fmt::Debug for HealthChecks {
@@ -197,6 +201,20 @@ mod tests {
         assert_eq!(checks.failing(), ["disk"]);
         assert!(checks.remove("disk") && !checks.remove("disk"));
         assert_eq!(seen(&checks.page("healthz", "", "")).0, 200);
+    }
+
+    #[test]
+    fn an_informer_is_behind_until_it_has_synced_and_when_it_has_stopped() {
+        let behind_in = |phase, synced| {
+            let mut status = InformerStatus::default();
+            (status.phase, status.synced) = (phase, synced);
+            behind("pods", &status)
+        };
+        assert_eq!(behind_in(Phase::Created, false).as_deref(), Some("pods"));
+        assert_eq!(behind_in(Phase::Running, false).as_deref(), Some("pods"));
+        assert_eq!(behind_in(Phase::Running, true), None);
+        assert_eq!(behind_in(Phase::Stopped, true).as_deref(), Some("pods has stopped"));
+        assert_eq!(behind_in(Phase::Stopped, false).as_deref(), Some("pods has stopped"));
     }
 
     #[tokio::test(start_paused = true)]

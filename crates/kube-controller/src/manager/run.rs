@@ -53,8 +53,10 @@ impl Manager {
     }
 
     /// Where informers are shown; build factories and caches with it. The readiness of the program depends on those that
-    /// are shown, and on those of the factories and caches that are [added](Self::add), shown or not. What is neither shown
-    /// nor added is nobody's: add a [check](Self::readyz) for it.
+    /// are shown, and on those of the factories and caches that are [added](Self::add), shown or not: each has to have
+    /// synced. The program is not ready any more when one of a factory or cache has stopped without having been removed from
+    /// it, or one that is shown because a function of the program panicked. What is neither shown nor added is nobody's: add a
+    /// [check](Self::readyz) for it.
     pub fn informer_metrics(&self) -> &kube_informer::Metrics {
         &self.informer_metrics
     }

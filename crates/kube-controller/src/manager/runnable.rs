@@ -3,12 +3,14 @@
 use std::fmt;
 use std::pin::Pin;
 
-use kube_informer::factory::{InformerFactory, Mode, NotSynced};
+use kube_informer::factory::{InformerFactory, Mode};
+use kube_informer::informer::InformerStatus;
 use kube_informer::kube_core::GroupVersionResource;
 use kube_informer::{Cache, ObjectOrMetadataInformerFactory};
 use tokio_util::sync::CancellationToken;
 
 use super::ManagerHandle;
+use super::health::behind;
 
 /// Any error.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -58,7 +60,8 @@ pub trait Runnable: Send + 'static {
     }
 
     /// What `/readyz` asks from when this is added until the manager has ended: the program is ready when it names nothing.
-    /// Factories and caches name the informers that have been asked for and have not synced. Nothing is asked by default.
+    /// Factories and caches name the informers that have been asked for and have not synced, or have stopped. Nothing is
+    /// asked by default.
     fn behind(&self) -> Option<Behind> {
         None
     }
@@ -137,12 +140,11 @@ fn in_full(resource: &GroupVersionResource) -> String {
     }
 }
 
-fn named(unsynced: Vec<NotSynced>) -> Vec<String> {
-    let each = unsynced.into_iter().map(|one| match one.cause {
-        Some(cause) => format!("{}: {cause}", one.resource),
-        None => one.resource,
-    });
-    each.collect()
+/// Names the informers that have not synced, or have stopped: each resource once for the same reason.
+fn informers_behind(all: &[(String, InformerStatus)]) -> Vec<String> {
+    let mut names: Vec<String> = all.iter().filter_map(|(name, status)| behind(name, status)).collect();
+    names.dedup();
+    names
 }
 
 /// Ready when all informers that were asked for until then have synced.
@@ -166,7 +168,7 @@ impl<M: Mode> Runnable for InformerFactory<M> {
 
     fn behind(&self) -> Option<Behind> {
         let factory = self.clone();
-        Some(Box::new(move || named(factory.not_synced())))
+        Some(Box::new(move || informers_behind(&factory.status())))
     }
 
     fn run(self: Box<Self>, stop: CancellationToken) -> Running<'static> {
@@ -200,7 +202,7 @@ impl Runnable for ObjectOrMetadataInformerFactory {
 
     fn behind(&self) -> Option<Behind> {
         let factory = self.clone();
-        Some(Box::new(move || named(factory.not_synced())))
+        Some(Box::new(move || informers_behind(&factory.status())))
     }
 
     fn run(self: Box<Self>, stop: CancellationToken) -> Running<'static> {
@@ -235,12 +237,8 @@ impl Runnable for Cache {
     fn behind(&self) -> Option<Behind> {
         let cache = self.clone();
         Some(Box::new(move || {
-            let unsynced = cache.status().into_iter().filter(|(_, status)| !status.synced);
-            let each = unsynced.map(|(resource, status)| match status.trouble {
-                Some(trouble) => format!("{}: {}", in_full(&resource), trouble.error),
-                None => in_full(&resource),
-            });
-            each.collect()
+            let all = cache.status().into_iter();
+            all.filter_map(|(resource, status)| behind(&in_full(&resource), &status)).collect()
         }))
     }
 

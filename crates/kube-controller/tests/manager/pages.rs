@@ -1,15 +1,20 @@
 //! What is shown to whom.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::Pod;
+use futures::future::BoxFuture;
+use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use kube_client::api::{Api, ListParams, PostParams};
 use kube_controller::leader::LeaderElector;
 use kube_controller::manager::{BuildError, Manager, MetricsAccess, Unhealthy};
 use kube_controller::registry::ClientBuilder;
 use kube_controller::workqueue::WorkQueue;
-use kube_informer::{Cache, SharedInformerFactory};
+use kube_informer::informer::Phase;
+use kube_informer::reflector::{ListRequest, WatchRequest};
+use kube_informer::source::{ListStream, ListWatch, SourceError, Want, WatchStream};
+use kube_informer::{Cache, SharedInformer, SharedInformerFactory};
 use kube_testserver::{Fault, Rule, Verb};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -115,6 +120,69 @@ async fn readiness_waits_for_all_factories_and_caches_of_the_manager_whether_the
         run.end().await.unwrap();
         server.inject(Fault::reply(503).resource("pods"));
     }
+}
+
+#[tokio::test]
+async fn an_informer_of_the_manager_that_has_stopped_is_named_and_makes_the_program_unready() {
+    let server = server().await;
+    let manager = Manager::builder().health_address(free()).build().await.unwrap();
+    let address = manager.health_address().unwrap();
+    let factory = SharedInformerFactory::new(server.client().unwrap());
+    let pods = factory.of::<Pod>().unwrap();
+    let _config_maps = factory.of::<ConfigMap>().unwrap();
+    manager.add(factory.clone()).unwrap();
+    let run = Run::of(manager);
+    until_ready(address).await;
+    pods.stop();
+    let (code, text) = get(address, "/readyz/informer-sync", None).await;
+    assert_eq!((code, text.as_str()), (500, "internal server error: not synced: pods has stopped\n"));
+    assert_eq!(get(address, "/readyz", None).await.0, 500);
+    assert_eq!(get(address, "/healthz", None).await.0, 200, "it lives");
+    // One that is given back is not missed.
+    factory.shutdown_of::<Pod>().await;
+    assert_eq!(get(address, "/readyz", None).await.0, 200);
+    run.end().await.unwrap();
+}
+
+/// Panics when it is asked for anything.
+struct Broken;
+
+impl ListWatch<Pod> for Broken {
+    fn list<'a>(
+        &'a self,
+        _: &'a ListRequest,
+        _: &'a Arc<Want<Pod>>,
+    ) -> BoxFuture<'a, Result<ListStream<Pod>, SourceError>> {
+        panic!("the source is broken")
+    }
+
+    fn watch<'a>(
+        &'a self,
+        _: &'a WatchRequest,
+        _: &'a Arc<Want<Pod>>,
+    ) -> BoxFuture<'a, Result<WatchStream<Pod>, SourceError>> {
+        panic!("the source is broken")
+    }
+}
+
+#[tokio::test]
+async fn an_informer_that_is_shown_and_has_failed_is_named_and_makes_the_program_unready() {
+    let manager = Manager::builder().health_address(free()).debug_address(free()).build().await.unwrap();
+    let (address, debug) = (manager.health_address().unwrap(), manager.debug_address().unwrap());
+    let pods = SharedInformer::builder(Broken).name("pods").metrics(manager.informer_metrics()).build();
+    let run = Run::of(manager);
+    until_ready(address).await;
+    pods.start();
+    pods.watch_status().wait_for(|status| status.phase == Phase::Stopped).await.unwrap();
+    let (code, text) = get(address, "/readyz/informer-sync", None).await;
+    assert_eq!(code, 500);
+    assert!(text.starts_with("internal server error: not synced: pods has stopped: "), "{text}");
+    assert!(text.contains("the source is broken"), "{text}");
+    let informers: Value = serde_json::from_str(&get(debug, "/debug/informers", None).await.1).unwrap();
+    assert_eq!(informers[0]["phase"], "Stopped", "{informers}");
+    drop(pods);
+    until_ready(address).await;
+    run.end().await.unwrap();
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use kube_core::GroupVersionResource;
 
 use super::{FactoryError, MetadataSharedInformerFactory, NotSynced, SharedInformerFactory, Synced};
-use crate::informer::GenericInformer;
+use crate::informer::{GenericInformer, InformerStatus};
 
 /// Informers of any resource: of the type where it is known, of the metadata alone elsewhere. What
 /// kube-controller-manager calls its object-or-metadata factory; its garbage collector lives on it.
@@ -84,6 +84,13 @@ impl ObjectOrMetadataInformerFactory {
     pub fn not_synced(&self) -> Vec<NotSynced> {
         let mut all = self.typed.not_synced();
         all.extend(self.metadata.not_synced());
+        all
+    }
+
+    /// Returns how each informer of both factories is doing, with the name of its resource.
+    pub fn status(&self) -> Vec<(String, InformerStatus)> {
+        let mut all = self.typed.status();
+        all.extend(self.metadata.status());
         all
     }
 

@@ -43,6 +43,8 @@ use kube_client::Client;
 use builder::Settings;
 use registry::Registry;
 
+use crate::informer::InformerStatus;
+
 /// Makes informers, one for each kind, and starts and stops them together. Clones are the same factory.
 pub struct InformerFactory<M: Mode> {
     inner: Arc<Inner<M>>,
@@ -90,6 +92,12 @@ impl<M: Mode> InformerFactory<M> {
     /// [`wait_for_cache_sync`](Self::wait_for_cache_sync) that has lost its patience is waiting for.
     pub fn not_synced(&self) -> Vec<NotSynced> {
         self.inner.registry.not_synced()
+    }
+
+    /// Returns how each informer that has been asked for is doing, with the name of its resource: `deployments.apps`. Of
+    /// one resource there may be several.
+    pub fn status(&self) -> Vec<(String, InformerStatus)> {
+        self.inner.registry.status()
     }
 
     /// Stops all informers, and returns when every task of them has ended. May be called by many, at any time; what is

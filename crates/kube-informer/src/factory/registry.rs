@@ -11,7 +11,7 @@ use parking_lot::{Mutex, MutexGuard};
 
 use super::shared::{is_started, not_synced, settled};
 use super::{FactoryError, NotSynced, Synced};
-use crate::informer::{Inform, SharedInformer};
+use crate::informer::{Inform, InformerStatus, SharedInformer};
 
 /// The informers of a factory, by what was asked for.
 pub(super) struct Registry<Q> {
@@ -114,6 +114,16 @@ impl<Q: Clone + Eq + Hash> Registry<Q> {
     /// What has not synced, with what is wrong so far.
     pub(super) fn not_synced(&self) -> Vec<NotSynced> {
         self.informers().iter().filter_map(|informer| not_synced(&**informer)).collect()
+    }
+
+    /// How each informer is doing, and each view of it, with the name of its resource.
+    pub(super) fn status(&self) -> Vec<(String, InformerStatus)> {
+        let status = |informer: &Arc<dyn Inform>| (informer.resource(), informer.status());
+        let informers = self.informers();
+        let all = informers.iter().flat_map(|informer| {
+            std::iter::once(status(informer)).chain(informer.views().iter().map(status).collect::<Vec<_>>())
+        });
+        all.collect()
     }
 
     /// Stops one informer, and returns when every task of it has ended; false if there was none.

@@ -451,11 +451,14 @@ impl<K> Shared<K> {
 
 impl<K: Resource + Send + Sync + 'static> Observed for Shared<K> {
     fn is_shown(&self) -> bool {
-        !self.stop.is_cancelled()
+        // One that has stopped by itself is not forgotten as one that was stopped: readiness depends on it.
+        let has_failed =
+            || self.status.borrow().trouble.as_ref().is_some_and(|trouble| trouble.error.is_panic());
+        !self.stop.is_cancelled() || has_failed()
     }
 
     fn observe(&self) -> Option<Observation> {
-        let latency = self.latency.clone().filter(|_| self.is_shown())?;
+        let latency = self.latency.clone().filter(|_| !self.stop.is_cancelled())?;
         let packed_bytes = self.store.snapshot().iter().map(|object| object.packed_bytes()).sum();
         Some(Observation { scope: self.scope.clone(), status: self.status(), packed_bytes, latency })
     }

@@ -85,7 +85,7 @@ struct Entry {
 
 /// Something to be shown.
 pub(crate) trait Observed: Send + Sync {
-    /// It is still to be shown.
+    /// It is still to be shown: it has not been stopped, or has stopped because something panicked.
     fn is_shown(&self) -> bool;
 
     /// How it is doing; none if it is not to be shown any more.
@@ -123,7 +123,8 @@ impl Metrics {
         metrics
     }
 
-    /// The informers that are shown now, for pages of a program and checks of its health.
+    /// The informers that are shown now, for pages of a program and checks of its health. One that has stopped because a
+    /// function of the program panicked is among them, though it has no series, for as long as the program holds it.
     pub fn informers(&self) -> Vec<ShownInformer> {
         let informers: Vec<_> = {
             let entries = self.shown.informers.lock();
