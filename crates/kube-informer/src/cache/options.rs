@@ -319,7 +319,7 @@ impl CacheOptions {
         self
     }
 
-    /// Makes waits and time-outs repeatable.
+    /// Makes waits, time-outs and the order of objects repeatable, for tests only.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;

@@ -126,7 +126,7 @@ impl<M: Mode> FactoryBuilder<M> {
         self
     }
 
-    /// Makes waits and time-outs repeatable; each type gets its own from it.
+    /// Makes waits, time-outs and the order of objects repeatable, for tests only; each type gets its own from it.
     pub fn seed(mut self, seed: u64) -> Self {
         self.settings.seed = Some(seed);
         self

@@ -108,8 +108,9 @@ impl<K: Resource + Send + Sync + 'static> InformerBuilder<K> {
         self
     }
 
-    /// Makes waits and time-outs repeatable, for tests. Without it they are different in each informer of each program,
-    /// so that they do not all reconnect at the same moment.
+    /// Makes waits, time-outs and the order of objects repeatable, for tests only. Without it they are different in each
+    /// informer of each program: programs do not all reconnect at the same moment, and nobody can choose names that slow
+    /// the store down.
     pub fn seed(mut self, seed: u64) -> Self {
         self.settings.seed = seed;
         self
@@ -156,6 +157,7 @@ impl<K: Resource + Send + Sync + 'static> InformerBuilder<K> {
     pub fn build(self) -> SharedInformer<K> {
         let tasks = TaskTracker::new();
         let first = self.sources.first().map(ListWatch::scope).unwrap_or_default();
+        let store = Store::seeded(self.settings.seed);
         let sources = Sources::new(self.settings, self.sources);
         let scopes: Vec<(u64, Scope)> = sources.scopes().collect();
         let mut fanout = Fanout::with_tasks(tasks.clone());
@@ -167,7 +169,7 @@ impl<K: Resource + Send + Sync + 'static> InformerBuilder<K> {
         let shared = Shared {
             name: self.name.unwrap_or_else(|| first.resource()),
             scope: Scope { namespace: None, except: BTreeSet::new(), ..first },
-            store: Store::new(),
+            store,
             stage: Mutex::new(stage),
             resync_changed: Arc::default(),
             status: watch::Sender::new(status),

@@ -7,11 +7,11 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, LazyLock, Weak};
 
 use parking_lot::Mutex;
 
-use crate::hash::hash;
+use crate::hash::KeyedHash;
 
 /// The number of a set of labels. Those with the same number are the same, but for the [last](LabelsId::LAST); 0 is for
 /// none at all.
@@ -60,8 +60,8 @@ impl LabelSet {
     /// The set of these labels, which are in order; none if there are none.
     #[expect(clippy::needless_pass_by_value, reason = "those who call it have made it for this")]
     pub(super) fn of<'a>(labels: impl Iterator<Item = (&'a str, &'a str)> + Clone) -> Option<Arc<Self>> {
-        let hashed = labels.clone().fold(0, |sum, (label, value)| hash(hash(sum, label), value));
         labels.clone().next()?;
+        let hashed = HASH.labels(labels.clone());
         // The upper bits: the lower ones find the set within its part.
         let known = &KNOWN[(hashed >> 60) as usize % PARTS];
         Some(known.lock().find(hashed, &labels))
@@ -127,13 +127,15 @@ const PARTS: usize = 16;
 /// With fewer than these it is not worth looking for those that nobody has any more.
 const FEW: usize = 64;
 
+static HASH: LazyLock<KeyedHash> = LazyLock::new(KeyedHash::any);
+
 static KNOWN: [Mutex<Known>; PARTS] =
-    [const { Mutex::new(Known { sets: std::sync::LazyLock::new(HashMap::new), full: FEW }) }; PARTS];
+    [const { Mutex::new(Known { sets: LazyLock::new(HashMap::new), full: FEW }) }; PARTS];
 
 /// Sets that somebody has, and some that nobody has any more.
 struct Known {
     /// By their hash. Of two that have the same, one is known, and the other shared by nobody.
-    sets: std::sync::LazyLock<HashMap<u64, Weak<LabelSet>>>,
+    sets: LazyLock<HashMap<u64, Weak<LabelSet>>>,
     /// With so many sets those that nobody has are forgotten.
     full: usize,
 }

@@ -9,7 +9,7 @@ use super::set::Set;
 use super::table::Moves;
 use super::tree::Tree;
 use super::{Selected, Snapshot, Store};
-use crate::hash::hash_key;
+use crate::hash::KeyedHash;
 use crate::object::Object;
 
 /// The name of the index of namespaces, which every store has.
@@ -107,6 +107,7 @@ pub(super) struct Indexed<K> {
     entries: Tree<Entry>,
     /// The values of each object: nobody has to look into what is gone to find them again.
     values: Places<Values>,
+    hash: KeyedHash,
 }
 
 /// The objects with one value.
@@ -127,13 +128,13 @@ enum Values {
 
 impl<K> Indexed<K> {
     /// An index of a store with so many places, in which nothing is yet.
-    pub(super) fn empty(name: Arc<str>, function: IndexFunction<K>, places: usize) -> Self {
-        Self { name, function, entries: Tree::new(), values: Places::new(places) }
+    pub(super) fn empty(name: Arc<str>, function: IndexFunction<K>, places: usize, hash: KeyedHash) -> Self {
+        Self { name, function, entries: Tree::new(), values: Places::new(places), hash }
     }
 
     /// The places of the objects with a value; none if there are no objects.
     pub(super) fn get(&self, value: &str) -> Option<&Set> {
-        self.entries.find(hash_key(value), |entry| *entry.value == *value).map(|entry| &entry.places)
+        self.entries.find(self.hash.key(value), |entry| *entry.value == *value).map(|entry| &entry.places)
     }
 
     pub(super) fn count(&self, value: &str) -> usize {
@@ -207,14 +208,14 @@ impl<K> Indexed<K> {
             let mut places: Vec<u32> = places.iter().filter_map(|from| moves.of(from)).collect();
             places.sort_unstable();
             if let Some(places) = Set::of(&places) {
-                self.entries.insert(hash_key(value), Entry { value: Arc::clone(value), places });
+                self.entries.insert(self.hash.key(value), Entry { value: Arc::clone(value), places });
             }
         }
     }
 
     /// A value leads to a place from now on; returns the value as all who have it share it.
     fn insert(&mut self, value: &str, place: u32) -> Arc<str> {
-        let hash = hash_key(value);
+        let hash = self.hash.key(value);
         if let Some(entry) = self.entries.find_mut(hash, |entry| *entry.value == *value) {
             entry.places.insert(place);
             return Arc::clone(&entry.value);
@@ -226,7 +227,7 @@ impl<K> Indexed<K> {
 
     /// A value does not lead to a place any more.
     fn remove_from(&mut self, value: &str, place: u32) {
-        let (hash, is_it) = (hash_key(value), |entry: &Entry| *entry.value == *value);
+        let (hash, is_it) = (self.hash.key(value), |entry: &Entry| *entry.value == *value);
         if let Some(entry) = self.entries.find_mut(hash, is_it)
             && entry.places.remove(place)
         {
@@ -274,6 +275,7 @@ impl<K> Clone for Indexed<K> {
             function: Arc::clone(&self.function),
             entries: self.entries.clone(),
             values: self.values.clone(),
+            hash: self.hash,
         }
     }
 }

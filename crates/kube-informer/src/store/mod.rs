@@ -35,6 +35,7 @@ use kube_wire::ObjectKey;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
+use crate::hash::KeyedHash;
 use crate::object::Object;
 use crate::source::{Known, Scope};
 
@@ -52,6 +53,8 @@ struct Shared<K> {
     /// Held by whoever makes the next snapshot: the writer, or somebody who adds an index.
     writing: Mutex<()>,
     version: watch::Sender<Option<Version>>,
+    /// That of all snapshots.
+    hash: KeyedHash,
 }
 
 /// What a write did to one object.
@@ -81,14 +84,24 @@ pub enum Write<K> {
 impl<K: Resource> Store<K> {
     /// An empty store, with the index of namespaces.
     pub fn new() -> Self {
+        Self::hashing_with(KeyedHash::any())
+    }
+
+    /// The same with an order of objects that follows from a seed.
+    pub(crate) fn seeded(seed: u64) -> Self {
+        Self::hashing_with(KeyedHash::new(seed))
+    }
+
+    fn hashing_with(hash: KeyedHash) -> Self {
         let namespaces: IndexFunction<K> = Arc::new(|object| {
             (!object.namespace().is_empty()).then(|| object.namespace().to_owned()).into_iter().collect()
         });
-        let snapshot = Snapshot::empty().with_index(NAMESPACE_INDEX, namespaces);
+        let snapshot = Snapshot::empty(hash).with_index(NAMESPACE_INDEX, namespaces);
         let shared = Shared {
             current: ArcSwap::from_pointee(snapshot),
             writing: Mutex::new(()),
             version: watch::Sender::new(None),
+            hash,
         };
         Self { shared: Arc::new(shared) }
     }
@@ -101,7 +114,7 @@ impl<K: Resource> Store<K> {
     /// The object of a name; the namespace is empty for cluster-scoped kinds.
     pub fn get(&self, namespace: &str, name: &str) -> Option<Object<K>> {
         // Before the snapshot is taken: what is read after that is waited for.
-        let hash = Snapshot::<K>::hash(namespace, name);
+        let hash = self.shared.hash.object(namespace, name);
         self.shared.current.load().get_hashed(hash, namespace, name)
     }
 

@@ -8,7 +8,7 @@ use super::index::{IndexFunction, Indexed};
 use super::places::Near;
 use super::set::Set;
 use super::table::{Slot, Table};
-use crate::hash::{hash_key, hash_pair};
+use crate::hash::KeyedHash;
 use crate::object::{Object, ObjectRef, Stored};
 use crate::source::Scope;
 
@@ -19,6 +19,8 @@ pub struct Snapshot<K> {
     objects: Table<Stored<K>>,
     /// The first is the index of namespaces.
     indexes: Vec<Arc<Indexed<K>>>,
+    /// Hashes keys, and the values of indexes.
+    hash: KeyedHash,
     version: Option<Version>,
 }
 
@@ -28,13 +30,7 @@ pub(super) type Place<K> = Slot<Stored<K>>;
 impl<K> Snapshot<K> {
     /// The object of a name; the namespace is empty for cluster-scoped kinds.
     pub fn get(&self, namespace: &str, name: &str) -> Option<Object<K>> {
-        self.get_hashed(Self::hash(namespace, name), namespace, name)
-    }
-
-    /// The hash of the key of a name.
-    #[inline]
-    pub(super) fn hash(namespace: &str, name: &str) -> u64 {
-        if namespace.is_empty() { hash_key(name) } else { hash_pair(namespace, name) }
+        self.get_hashed(self.hash.object(namespace, name), namespace, name)
     }
 
     /// The object of a name with this hash.
@@ -106,8 +102,8 @@ impl<K> Snapshot<K> {
         self.version.as_ref()
     }
 
-    pub(super) fn empty() -> Self {
-        Self { objects: Table::new(), indexes: Vec::new(), version: None }
+    pub(super) fn empty(hash: KeyedHash) -> Self {
+        Self { objects: Table::new(), indexes: Vec::new(), hash, version: None }
     }
 
     /// How many places there are.
@@ -137,7 +133,10 @@ impl<K> Snapshot<K> {
     /// The place of a key, and what is there.
     pub(super) fn find(&self, key: &str) -> Option<(u32, &Place<K>)> {
         // The first list comes into a store that is empty.
-        if self.is_empty() { None } else { self.objects.find(hash_key(key), |stored| stored.key() == key) }
+        if self.is_empty() {
+            return None;
+        }
+        self.objects.find(self.hash.key(key), |stored| stored.key() == key)
     }
 
     /// The places of the objects that a scope covers.
@@ -157,7 +156,8 @@ impl<K> Snapshot<K> {
 
     /// The same with another index, of all that is there.
     pub(super) fn with_index(&self, name: &str, function: IndexFunction<K>) -> Self {
-        let (mut next, mut index) = (self.clone(), Indexed::empty(name.into(), function, self.places()));
+        let mut next = self.clone();
+        let mut index = Indexed::empty(name.into(), function, self.places(), self.hash);
         for (place, object) in self.objects.numbered() {
             object.object().iter().for_each(|object| index.add(place, object));
         }
@@ -194,7 +194,7 @@ impl<K> Snapshot<K> {
 
     /// Puts an object in; returns what was there under its key.
     pub(super) fn put(&mut self, object: &Object<K>) -> Option<Object<K>> {
-        let (unseen, hash, stored) = (object.is_unseen(), hash_key(object.key()), object.stored());
+        let (unseen, hash, stored) = (object.is_unseen(), self.hash.key(object.key()), object.stored());
         let there = self.objects.find(hash, |known| known.key() == object.key());
         let old = if let Some((place, _)) = there {
             let old = self.objects.replace(place, hash, stored.labels_id(), stored.clone());
@@ -257,7 +257,12 @@ impl<K> Near for Stored<K> {
 
 impl<K> Clone for Snapshot<K> {
     fn clone(&self) -> Self {
-        Self { objects: self.objects.clone(), indexes: self.indexes.clone(), version: self.version.clone() }
+        Self {
+            objects: self.objects.clone(),
+            indexes: self.indexes.clone(),
+            hash: self.hash,
+            version: self.version.clone(),
+        }
     }
 }
 

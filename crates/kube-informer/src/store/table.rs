@@ -279,6 +279,7 @@ mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
     use super::*;
+    use crate::hash::KeyedHash;
 
     /// A key, and a value that changes.
     type Value = (u32, usize);
@@ -300,7 +301,7 @@ mod tests {
     }
 
     fn named(key: u32) -> u64 {
-        crate::hash::hash_pair("team-1", &format!("web-{key}"))
+        KeyedHash::new(7).pair("team-1", &format!("web-{key}"))
     }
 
     /// A table, and where somebody who is told all moves believes everything to be.
@@ -459,6 +460,18 @@ mod tests {
             }
         }
         assert!(moves < KEYS, "{moves} moves");
+    }
+
+    #[test]
+    fn names_that_cancel_in_an_unkeyed_hash_are_found_in_few_probes() {
+        let hash = |key| KeyedHash::new(7).pair("4xjwcaaaaa", &format!("2bo8amu9{key:07}"));
+        let probes = |keys: u32| {
+            let mut table = Followed::new(hash);
+            (0..keys).for_each(|key| table.put(key, 0));
+            way(&table.table)
+        };
+        let (one, two) = (probes(1_000), probes(2_000));
+        assert!(one < 3_000 && two < 6_000, "{one} probes for 1,000 names, {two} for 2,000");
     }
 
     #[test]

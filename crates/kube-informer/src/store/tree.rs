@@ -168,7 +168,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::hash::hash_key;
+    use crate::hash::KeyedHash;
 
     type Pair = (String, usize);
 
@@ -193,7 +193,7 @@ mod tests {
         for step in 0..20_000 {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let key = format!("key-{}", (random >> 33) % 3000);
-            let hash = hash_key(&key);
+            let hash = KeyedHash::new(7).key(&key);
             if random.is_multiple_of(3) {
                 let removed = tree.remove(hash, |pair| pair.0 == key);
                 assert_eq!(removed.map(|pair| pair.1), model.remove(&key));
