@@ -1,5 +1,6 @@
 //! Objects by what is in them.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use kube_core::Resource;
@@ -31,6 +32,10 @@ pub enum IndexError {
 }
 
 /// What a function may return to index an object: one value, none, or many.
+///
+/// A value that is returned twice counts once. Each value that an update changes costs a lookup while the store is
+/// written, and a piece of memory while it stays: a function that takes as many values as an object's author likes should
+/// say how many it takes.
 pub trait IndexValues {
     /// The values, each of which leads to the object.
     fn into_values(self) -> Vec<String>;
@@ -117,7 +122,7 @@ struct Entry {
     places: Set,
 }
 
-/// The values that lead to one object.
+/// The values that lead to one object, sorted, each once.
 #[derive(Clone, Debug, Default)]
 enum Values {
     #[default]
@@ -134,7 +139,7 @@ impl<K> Indexed<K> {
 
     /// The places of the objects with a value; none if there are no objects.
     pub(super) fn get(&self, value: &str) -> Option<&Set> {
-        self.entries.find(self.hash.key(value), |entry| *entry.value == *value).map(|entry| &entry.places)
+        self.entries.find(self.hash.key(value), |entry| entry.is_of(value)).map(|entry| &entry.places)
     }
 
     pub(super) fn count(&self, value: &str) -> usize {
@@ -143,14 +148,13 @@ impl<K> Indexed<K> {
 
     /// Whether the object in a place has a value.
     pub(super) fn has(&self, value: &str, place: u32) -> bool {
-        self.values
-            .get(place as usize)
-            .is_some_and(|values| values.as_slice().iter().any(|known| **known == *value))
+        let has = |values: &Values| values.as_slice().binary_search_by(|known| compare(known, value)).is_ok();
+        self.values.get(place as usize).is_some_and(has)
     }
 
     /// There is an object in a place that had none.
     pub(super) fn add(&mut self, place: u32, object: &Object<K>) {
-        let values = (self.function)(object);
+        let values = self.values_of(object);
         self.set(place, &values);
     }
 
@@ -160,22 +164,37 @@ impl<K> Indexed<K> {
         if *self.name == *NAMESPACE_INDEX {
             return None;
         }
-        let values = (self.function)(object);
+        let values = self.values_of(object);
         let known = self.values.get(place as usize).map_or(&[][..], Values::as_slice);
-        let same =
-            known.len() == values.len() && known.iter().zip(&values).all(|(one, other)| **one == **other);
+        let same = known.len() == values.len()
+            && known.iter().zip(&values).all(|(one, other)| compare(one, other).is_eq());
         (!same).then_some(values)
     }
 
-    /// The values of the object in a place.
+    /// What the function finds in an object, sorted, each value once.
+    fn values_of(&self, object: &Object<K>) -> Vec<String> {
+        let mut values = (self.function)(object);
+        values.sort_unstable_by(|one, other| compare(one, other));
+        values.dedup_by(|one, other| compare(one, other).is_eq());
+        values
+    }
+
+    /// The values of the object in a place, sorted, each once.
     pub(super) fn set(&mut self, place: u32, values: &[String]) {
-        let values: Values = values.iter().map(|value| self.insert(value, place)).collect();
-        let before = self.values.replace(place as usize, values.clone()).unwrap_or_default();
-        for value in before.as_slice() {
-            if !values.as_slice().contains(value) {
-                self.remove_from(value, place);
+        let before = self.values.get(place as usize).cloned().unwrap_or_default();
+        let mut known = before.as_slice().iter().peekable();
+        let after = values.iter().map(|value| {
+            while let Some(gone) = known.next_if(|known| compare(known, value).is_lt()) {
+                self.remove_from(gone, place);
             }
-        }
+            match known.next_if(|known| compare(known, value).is_eq()) {
+                Some(known) => Arc::clone(known),
+                None => self.insert(value, place),
+            }
+        });
+        let after = after.collect();
+        known.for_each(|gone| self.remove_from(gone, place));
+        self.values.replace(place as usize, after);
     }
 
     /// The object in a place is gone.
@@ -216,7 +235,7 @@ impl<K> Indexed<K> {
     /// A value leads to a place from now on; returns the value as all who have it share it.
     fn insert(&mut self, value: &str, place: u32) -> Arc<str> {
         let hash = self.hash.key(value);
-        if let Some(entry) = self.entries.find_mut(hash, |entry| *entry.value == *value) {
+        if let Some(entry) = self.entries.find_mut(hash, |entry| entry.is_of(value)) {
             entry.places.insert(place);
             return Arc::clone(&entry.value);
         }
@@ -227,7 +246,7 @@ impl<K> Indexed<K> {
 
     /// A value does not lead to a place any more.
     fn remove_from(&mut self, value: &str, place: u32) {
-        let (hash, is_it) = (self.hash.key(value), |entry: &Entry| *entry.value == *value);
+        let (hash, is_it) = (self.hash.key(value), |entry: &Entry| entry.is_of(value));
         if let Some(entry) = self.entries.find_mut(hash, is_it)
             && entry.places.remove(place)
         {
@@ -235,6 +254,25 @@ impl<K> Indexed<K> {
             self.entries.remove(hash, is_it);
         }
     }
+}
+
+impl Entry {
+    fn is_of(&self, value: &str) -> bool {
+        compare(&self.value, value).is_eq()
+    }
+}
+
+/// Compares two values.
+fn compare(one: &str, other: &str) -> Ordering {
+    #[cfg(test)]
+    COMPARISONS.set(COMPARISONS.get() + 1);
+    one.cmp(other)
+}
+
+#[cfg(test)]
+thread_local! {
+    /// How many values this thread has compared.
+    pub(super) static COMPARISONS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
 impl Values {

@@ -7,6 +7,8 @@
 //! Objects come as [`Object`]s: handles that clone in no time and deref to the type. Nothing can change a stored
 //! object; there is no way to ask for it.
 
+#[cfg(test)]
+mod bounds;
 mod index;
 mod places;
 mod selected;
