@@ -367,17 +367,13 @@ struct Collected<K> {
     objects: Vec<Option<Object<K>>>,
     places: HashMap<Box<str>, usize>,
     undecodable: HashMap<Box<str>, DecodeError>,
-    nameless: Vec<DecodeError>,
+    /// The last one that does not say its name: all of them are one entry of the quarantine.
+    nameless: Option<DecodeError>,
 }
 
 impl<K> Default for Collected<K> {
     fn default() -> Self {
-        Self {
-            objects: Vec::new(),
-            places: HashMap::new(),
-            undecodable: HashMap::new(),
-            nameless: Vec::new(),
-        }
+        Self { objects: Vec::new(), places: HashMap::new(), undecodable: HashMap::new(), nameless: None }
     }
 }
 
@@ -397,6 +393,23 @@ impl<K> Collected<K> {
         self.undecodable.remove(key);
         if let Some(place) = self.places.remove(key) {
             self.objects[place] = None;
+            self.forget_empty_slots();
+        }
+    }
+
+    /// Takes out the slots of objects that are gone, once there are more of them than others: objects that come and go
+    /// before everything is there must not pile up.
+    fn forget_empty_slots(&mut self) {
+        /// Below this it is not worth the effort.
+        const FEW: usize = 64;
+        if self.objects.len() < FEW + 2 * self.places.len() {
+            return;
+        }
+        self.objects.retain(Option::is_some);
+        for (place, object) in self.objects.iter().flatten().enumerate() {
+            if let Some(known) = self.places.get_mut(object.key()) {
+                *known = place;
+            }
         }
     }
 
@@ -406,7 +419,7 @@ impl<K> Collected<K> {
         match key {
             Some(key) if event == "DELETED" => self.remove(&key),
             Some(key) => drop(self.undecodable.insert(key.into(), error)),
-            None => self.nameless.push(error),
+            None => self.nameless = Some(error),
         }
     }
 
@@ -426,4 +439,37 @@ const UNFINISHED: &str = "the initial events ended without saying that they are 
 
 fn now() -> std::time::Instant {
     Instant::now().into_std()
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::ConfigMap;
+
+    use super::*;
+
+    fn object(name: &str) -> Object<ConfigMap> {
+        let mut object = ConfigMap::default();
+        object.metadata.name = Some(name.to_owned());
+        Object::new(object)
+    }
+
+    #[test]
+    fn objects_that_come_and_go_among_the_initial_events_leave_nothing_behind() {
+        let mut collected = Collected::default();
+        collected.put(object("first"));
+        for number in 0..10_000 {
+            collected.put(object(&format!("passing-{number}")));
+            collected.remove(&format!("passing-{number}"));
+            collected.quarantine("ADDED", DecodeError { key: None, why: number.to_string() });
+        }
+        collected.put(object("last"));
+        collected.put(object("first"));
+        let slots = collected.objects.len();
+        assert!(slots < 200, "{slots} slots for two objects");
+        let Delta::Replaced { objects, undecodable, .. } = collected.replaced("1".to_owned()) else {
+            panic!()
+        };
+        assert_eq!(objects.iter().map(Object::key).collect::<Vec<_>>(), ["first", "last"]);
+        assert_eq!(undecodable.iter().map(|error| &*error.why).collect::<Vec<_>>(), ["9999"]);
+    }
 }
