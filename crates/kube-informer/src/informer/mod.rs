@@ -459,7 +459,7 @@ impl<K: Resource + Send + Sync + 'static> Observed for Shared<K> {
 
     fn observe(&self) -> Option<Observation> {
         let latency = self.latency.clone().filter(|_| !self.stop.is_cancelled())?;
-        let packed_bytes = self.store.snapshot().iter().map(|object| object.packed_bytes()).sum();
+        let packed_bytes = self.store.snapshot().packed_bytes();
         Some(Observation { scope: self.scope.clone(), status: self.status(), packed_bytes, latency })
     }
 

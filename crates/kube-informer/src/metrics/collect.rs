@@ -237,7 +237,31 @@ fn last_digits(version: &str) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use k8s_openapi::api::core::v1::ConfigMap;
+
     use super::*;
+    use crate::informer::InformerBuilder;
+    use crate::object::{Codec, HANDLES, Object};
+    use crate::store::Write;
+
+    #[test]
+    fn a_scrape_makes_no_handle_to_an_object() {
+        let metrics = Metrics::default();
+        let informer = InformerBuilder::<ConfigMap>::of(Vec::new()).metrics(&metrics).build();
+        let codec = Arc::new(Codec::new(|_, _| Ok(Box::default()), None));
+        let put = |number: usize| {
+            let mut object = ConfigMap::default();
+            object.metadata.name = Some(number.to_string());
+            Write::Put(Object::packed_at_rest(Box::new(object), vec![0; 100].into(), &codec))
+        };
+        informer.store().write((0..10).map(put).collect(), None);
+        let before = HANDLES.get();
+        let shown = metrics.observe();
+        assert_eq!(HANDLES.get(), before, "handles");
+        assert_eq!(shown[0].observation.packed_bytes, 1_000);
+    }
 
     #[test]
     fn a_version_of_any_length_is_shown_exactly() {

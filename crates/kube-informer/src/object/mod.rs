@@ -220,11 +220,7 @@ impl<K> Object<K> {
 
     /// As how many bytes the object rests; none if it rests decoded, or elsewhere.
     pub(crate) fn packed_bytes(&self) -> usize {
-        match &self.stored.0.rest {
-            Rest::Packed(packed) => packed.len(),
-            Rest::Base(base) => base.len(),
-            Rest::Decoded(_) | Rest::Borrowed(_) => 0,
-        }
+        self.stored.packed_bytes()
     }
 
     /// Whether the object is decoded, so that looking into it costs nothing.
@@ -302,6 +298,15 @@ impl<K> Stored<K> {
         self.head().labels().map_or_else(LabelsId::default, LabelSet::id)
     }
 
+    /// As how many bytes the object rests; none if it rests decoded, or elsewhere.
+    pub(crate) fn packed_bytes(&self) -> usize {
+        match &self.0.rest {
+            Rest::Packed(packed) => packed.len(),
+            Rest::Base(base) => base.len(),
+            Rest::Decoded(_) | Rest::Borrowed(_) => 0,
+        }
+    }
+
     /// How many have it.
     #[inline]
     pub(crate) fn count(&self) -> usize {
@@ -318,6 +323,8 @@ impl<K> Stored<K> {
     /// A handle to it, which has not looked into it.
     #[inline]
     pub(crate) fn object(&self) -> Object<K> {
+        #[cfg(test)]
+        HANDLES.set(HANDLES.get() + 1);
         Object { stored: self.clone(), sight: Sight::Own(OnceLock::new()) }
     }
 
@@ -354,6 +361,12 @@ impl<K> Deref for Object<K> {
         }
         self.stored.look(self.sight.cell())
     }
+}
+
+#[cfg(test)]
+thread_local! {
+    /// How many handles to stored objects this thread has made.
+    pub(crate) static HANDLES: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
 /// `namespace/name`, or the name alone for cluster-scoped objects.

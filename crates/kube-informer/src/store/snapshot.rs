@@ -17,6 +17,8 @@ use crate::source::Scope;
 /// Each object has a place, which the hash of its key says. Those who find it in an index remember its place.
 pub struct Snapshot<K> {
     objects: Table<Stored<K>>,
+    /// As how many bytes they rest.
+    packed_bytes: usize,
     /// The first is the index of namespaces.
     indexes: Vec<Arc<Indexed<K>>>,
     /// Hashes keys, and the values of indexes.
@@ -97,13 +99,18 @@ impl<K> Snapshot<K> {
         self.len() == 0
     }
 
+    /// As how many bytes objects rest; those that rest decoded are not counted. No object is touched for that.
+    pub(crate) fn packed_bytes(&self) -> usize {
+        self.packed_bytes
+    }
+
     /// The version up to which it was current; none before the first list.
     pub fn resource_version(&self) -> Option<&Version> {
         self.version.as_ref()
     }
 
     pub(super) fn empty(hash: KeyedHash) -> Self {
-        Self { objects: Table::new(), indexes: Vec::new(), hash, version: None }
+        Self { objects: Table::new(), packed_bytes: 0, indexes: Vec::new(), hash, version: None }
     }
 
     /// How many places there are.
@@ -213,6 +220,8 @@ impl<K> Snapshot<K> {
             }
             None
         };
+        let gone = old.as_ref().map_or(0, Stored::packed_bytes);
+        self.packed_bytes = (self.packed_bytes + stored.packed_bytes()).saturating_sub(gone);
         if unseen && !object.is_unseen() {
             // An index has looked into it, while everybody waits.
             object.came_late();
@@ -234,7 +243,9 @@ impl<K> Snapshot<K> {
         if let Some(places) = self.objects.too_large() {
             self.resize(places);
         }
-        gone.as_ref().map(Stored::object)
+        let gone = gone?;
+        self.packed_bytes = self.packed_bytes.saturating_sub(gone.packed_bytes());
+        Some(gone.object())
     }
 }
 
@@ -259,6 +270,7 @@ impl<K> Clone for Snapshot<K> {
     fn clone(&self) -> Self {
         Self {
             objects: self.objects.clone(),
+            packed_bytes: self.packed_bytes,
             indexes: self.indexes.clone(),
             hash: self.hash,
             version: self.version.clone(),

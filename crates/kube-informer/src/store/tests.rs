@@ -101,7 +101,7 @@ fn what_is_found_is_what_was_put_however_objects_come_go_and_move() {
             Write::RemoveKey(key)
         } else {
             model.insert(key, node.clone());
-            Write::Put(pod(&namespace, &name, &node, 2 * step + 1))
+            Write::Put(pod(&namespace, &name, &node, step))
         };
         store.write(vec![write], None);
         if step % 100 == 50 {
@@ -122,7 +122,7 @@ fn what_is_found_is_what_was_put_however_objects_come_go_and_move() {
                 Some(same) => same,
                 None => {
                     let (namespace, name) = key.split_once('/').unwrap();
-                    pod(namespace, name, node, 2 * step + 1)
+                    pod(namespace, name, node, step)
                 }
             });
             store.replace_in(&scope, objects.collect(), next(2) == 0, &kept, None);
@@ -137,6 +137,8 @@ fn what_is_found_is_what_was_put_however_objects_come_go_and_move() {
     assert!(moments.last().is_some_and(|(snapshot, _)| (1..300).contains(&snapshot.len())));
     for (snapshot, model) in &moments {
         assert_eq!((names(snapshot.iter()), snapshot.len()), (model.keys().cloned().collect(), model.len()));
+        let packed: usize = snapshot.iter().map(|object| object.packed_bytes()).sum();
+        assert!(snapshot.packed_bytes() == packed && packed > 0);
         assert!(model.keys().all(|key| snapshot.get_key(key).is_some_and(|object| object.key() == key)));
         for value in 0..5_u64 {
             let value = value.to_string();
