@@ -117,7 +117,8 @@ impl<K: Resource + Send + Sync + 'static> InformerBuilder<K> {
     }
 
     /// How many changes wait at most for the store before the watch is slowed down; 1,024 by default, and no more
-    /// than [`MAX_CAPACITY`](crate::queue::MAX_CAPACITY).
+    /// than [`MAX_CAPACITY`](crate::queue::MAX_CAPACITY). Nor do more than [`MAX_BYTES`](crate::queue::MAX_BYTES) wait,
+    /// whatever their number.
     pub fn queue_capacity(mut self, deltas: usize) -> Self {
         self.settings.queue = deltas.min(MAX_CAPACITY);
         self

@@ -17,6 +17,8 @@ pub(super) struct Head {
     /// Uid and version.
     text: Box<str>,
     uid_end: u32,
+    /// As how many bytes the object arrived; 0 if that is not known.
+    arrived_bytes: u32,
     labels: Option<Arc<LabelSet>>,
 }
 
@@ -51,7 +53,13 @@ impl Head {
 
     /// Nothing.
     pub(super) fn empty() -> Self {
-        Self { key: Key::Short(ArrayString::new()), text: Box::default(), uid_end: 0, labels: None }
+        Self {
+            key: Key::Short(ArrayString::new()),
+            text: Box::default(),
+            uid_end: 0,
+            arrived_bytes: 0,
+            labels: None,
+        }
     }
 
     #[inline]
@@ -71,6 +79,7 @@ impl Head {
             key: Key::new(namespace, name),
             text: text.into(),
             uid_end: place(uid),
+            arrived_bytes: 0,
             labels: LabelSet::of(labels),
         }
     }
@@ -78,6 +87,14 @@ impl Head {
     /// The same object with other labels.
     pub(super) fn labelled(self, meta: &ObjectMeta) -> Self {
         Self { labels: LabelSet::of(labels(meta)), ..self }
+    }
+
+    pub(super) fn arrived_bytes(&self) -> usize {
+        self.arrived_bytes as usize
+    }
+
+    pub(super) fn arrive_as(&mut self, bytes: usize) {
+        self.arrived_bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
     }
 
     #[inline]

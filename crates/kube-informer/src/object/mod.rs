@@ -223,6 +223,23 @@ impl<K> Object<K> {
         self.stored.packed_bytes()
     }
 
+    /// As how many bytes the object rests, or arrived if it rests decoded; none if that is not known.
+    pub(crate) fn bytes(&self) -> usize {
+        match &self.stored.0.rest {
+            Rest::Decoded(_) => self.stored.0.head.arrived_bytes(),
+            Rest::Packed(_) | Rest::Base(_) => self.packed_bytes(),
+            Rest::Borrowed(borrowed) => borrowed.bytes(),
+        }
+    }
+
+    /// A handle that nobody else has, to an object that arrived as so many bytes.
+    pub(crate) fn arrived_as(mut self, bytes: usize) -> Self {
+        if let Some(inner) = Arc::get_mut(&mut self.stored.0) {
+            inner.head.arrive_as(bytes);
+        }
+        self
+    }
+
     /// Whether the object is decoded, so that looking into it costs nothing.
     pub fn is_decoded(&self) -> bool {
         match &self.stored.0.rest {

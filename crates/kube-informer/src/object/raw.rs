@@ -246,6 +246,11 @@ impl<K> Borrowed<K> {
         &self.base.0.head
     }
 
+    /// As how many bytes it rests there.
+    pub(super) fn bytes(&self) -> usize {
+        self.base.packed_bytes()
+    }
+
     pub(super) fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.base.0, &other.base.0)
     }

@@ -1,14 +1,16 @@
 //! What happened, in order, between the reflector and the store.
 //!
-//! The queue is bounded: a consumer that does not keep up slows the watch down, not the other way round. A list
+//! The queue is bounded, in deltas and in bytes: a consumer that does not keep up slows the watch down, not the other way
+//! round. What is larger than all of the room waits until the queue is empty and passes then, alone. A list
 //! is one delta, so that the store is replaced in one step; what the store has and the list has not is gone, and
 //! listeners are told so with the state that was seen last, which may not be the last there was. A resync is a marker
 //! among the deltas, so that it tells of what came before it and of nothing else.
 
 use std::fmt;
+use std::sync::Arc;
 
 use kube_wire::DecodeError;
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 
 use crate::object::Object;
 
@@ -17,6 +19,10 @@ pub const DEFAULT_CAPACITY: usize = 1024;
 
 /// No queue holds more.
 pub const MAX_CAPACITY: usize = 1 << 24;
+
+/// Deltas of so many bytes wait at most, or a single larger one: as many bytes as their objects rest as, or arrived as if
+/// they rest decoded. Beside them there is a batch that the consumer has taken out.
+pub const MAX_BYTES: usize = 64 << 20;
 
 /// Something that happened.
 #[derive(Debug)]
@@ -53,17 +59,33 @@ pub enum Delta<K> {
     },
 }
 
-/// Makes a queue that holds so many deltas, at least one and at most [`MAX_CAPACITY`].
+/// Makes a queue that holds so many deltas, at least one and at most [`MAX_CAPACITY`], and at most [`MAX_BYTES`].
 pub fn queue<K>(capacity: usize) -> (Producer<K>, Consumer<K>) {
     let (sender, receiver) = mpsc::channel(capacity.clamp(1, MAX_CAPACITY));
-    (Producer(sender), Consumer(receiver))
+    let room = Arc::new(Semaphore::new(MAX_BYTES));
+    (Producer { sender, room: Arc::clone(&room) }, Consumer { receiver, room, taken: Vec::new() })
 }
 
 /// The side of the queue that deltas go in.
-pub struct Producer<K>(mpsc::Sender<Delta<K>>);
+pub struct Producer<K> {
+    sender: mpsc::Sender<Waiting<K>>,
+    /// A permit for each byte that may wait.
+    room: Arc<Semaphore>,
+}
 
 /// The side of the queue that deltas come out.
-pub struct Consumer<K>(mpsc::Receiver<Delta<K>>);
+pub struct Consumer<K> {
+    receiver: mpsc::Receiver<Waiting<K>>,
+    room: Arc<Semaphore>,
+    /// Empty between two batches.
+    taken: Vec<Waiting<K>>,
+}
+
+/// A delta, and how many bytes of the room it takes.
+struct Waiting<K> {
+    delta: Delta<K>,
+    bytes: u32,
+}
 
 /// Nobody takes deltas out any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -71,22 +93,47 @@ pub struct Consumer<K>(mpsc::Receiver<Delta<K>>);
 pub struct Closed;
 
 /// How many deltas wait in a queue, for those who neither put in nor take out.
-pub struct Depth<K>(mpsc::WeakSender<Delta<K>>);
+pub struct Depth<K> {
+    sender: mpsc::WeakSender<Waiting<K>>,
+    room: Arc<Semaphore>,
+}
+
+impl<K> Delta<K> {
+    /// As how many bytes its objects rest, or arrived, and the texts of its errors.
+    fn bytes(&self) -> usize {
+        match self {
+            Delta::Added(object) | Delta::Updated(object) | Delta::Deleted(object) => object.bytes(),
+            Delta::Replaced { objects, undecodable, .. } => {
+                let errors = undecodable.iter().map(|error| error.why.len());
+                objects.iter().map(Object::bytes).chain(errors).sum()
+            }
+            Delta::Undecodable { error, .. } => error.why.len(),
+            Delta::Bookmark { .. } | Delta::Resync => 0,
+        }
+    }
+}
+
+impl<K> Drop for Consumer<K> {
+    fn drop(&mut self) {
+        // Who waits for room learns that nobody makes any.
+        self.room.close();
+    }
+}
 
 impl<K> Depth<K> {
     /// A way to put something in, as long as there is another producer.
     pub fn producer(&self) -> Option<Producer<K>> {
-        self.0.upgrade().map(Producer)
+        Some(Producer { sender: self.sender.upgrade()?, room: Arc::clone(&self.room) })
     }
 
     /// There is a producer.
     pub fn is_open(&self) -> bool {
-        self.0.strong_count() > 0
+        self.sender.strong_count() > 0
     }
 
     /// How many deltas wait; none when all producers are gone.
     pub fn get(&self) -> usize {
-        self.0.upgrade().map_or(0, |sender| sender.max_capacity() - sender.capacity())
+        self.sender.upgrade().map_or(0, |sender| sender.max_capacity() - sender.capacity())
     }
 }
 
@@ -99,12 +146,17 @@ impl<K> fmt::Debug for Depth<K> {
 impl<K> Producer<K> {
     /// Tells how many deltas wait, without keeping the queue open.
     pub fn depth(&self) -> Depth<K> {
-        Depth(self.0.downgrade())
+        Depth { sender: self.sender.downgrade(), room: Arc::clone(&self.room) }
     }
 
     /// Puts a delta in, as soon as there is room.
     pub async fn push(&self, delta: Delta<K>) -> Result<(), Closed> {
-        self.0.send(delta).await.map_err(|_| Closed)
+        let bytes = u32::try_from(delta.bytes().min(MAX_BYTES)).unwrap_or(u32::MAX);
+        let room = self.room.acquire_many(bytes).await.map_err(|_| Closed)?;
+        self.sender.send(Waiting { delta, bytes }).await.map_err(|_| Closed)?;
+        // The consumer gives it back.
+        room.forget();
+        Ok(())
     }
 }
 
@@ -112,47 +164,50 @@ impl<K> Consumer<K> {
     /// Takes out at least one delta and at most `max`; none at the end, when all producers are gone and everything
     /// has been taken out.
     pub async fn pop_batch(&mut self, max: usize) -> Option<Vec<Delta<K>>> {
-        let mut batch = Vec::new();
-        let taken = self.0.recv_many(&mut batch, max.max(1)).await;
+        let taken = self.receiver.recv_many(&mut self.taken, max.max(1)).await;
+        self.room.add_permits(self.taken.iter().map(|waiting| waiting.bytes as usize).sum());
+        let batch = self.taken.drain(..).map(|waiting| waiting.delta).collect();
         (taken > 0).then_some(batch)
     }
 
     /// How many deltas wait.
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.receiver.len()
     }
 
     /// Nothing waits.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.receiver.is_empty()
     }
 }
 
 impl<K> Clone for Producer<K> {
     fn clone(&self) -> Self {
-        Self(self.0.clone())
+        Self { sender: self.sender.clone(), room: Arc::clone(&self.room) }
     }
 }
 
 impl<K> fmt::Debug for Producer<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Producer").field("room", &self.0.capacity()).finish()
+        f.debug_struct("Producer").field("room", &self.sender.capacity()).finish()
     }
 }
 
 impl<K> fmt::Debug for Consumer<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Consumer").field("waiting", &self.0.len()).finish()
+        f.debug_struct("Consumer").field("waiting", &self.receiver.len()).finish()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
     use std::time::Duration;
 
     use k8s_openapi::api::core::v1::ConfigMap;
 
     use super::*;
+    use crate::object::Codec;
 
     fn added(number: usize) -> Delta<ConfigMap> {
         let mut object = ConfigMap::default();
@@ -189,6 +244,67 @@ mod tests {
         let depth = producer.depth();
         drop(producer);
         assert_eq!((consumer.pop_batch(9).await.unwrap().len(), depth.get()), (2, 0));
+    }
+
+    /// An object that rests as so many bytes.
+    fn large(bytes: usize) -> Object<ConfigMap> {
+        let codec = Codec::new(|_, _| Ok(Box::default()), None);
+        Object::packed_at_rest(Box::default(), vec![0; bytes].into(), &Arc::new(codec))
+    }
+
+    /// Puts in what there is room for; returns how many deltas that was.
+    async fn fill(producer: &Producer<ConfigMap>, object: &Object<ConfigMap>) -> usize {
+        let mut pushed = 0;
+        let push = |object: &Object<ConfigMap>| producer.push(Delta::Updated(object.clone()));
+        while tokio::time::timeout(Duration::from_secs(1), push(object)).await.is_ok() {
+            pushed += 1;
+        }
+        pushed
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_queue_that_is_full_of_bytes_makes_the_producer_wait() {
+        const SIZE: usize = 3 << 19;
+        let (producer, mut consumer) = queue(DEFAULT_CAPACITY);
+        let object = large(SIZE);
+        let pushed = fill(&producer, &object).await;
+        assert!(pushed > 10 && pushed * SIZE <= MAX_BYTES, "{pushed} deltas of {SIZE} bytes wait");
+        assert_eq!(consumer.pop_batch(3).await.unwrap().len(), 3);
+        assert_eq!(fill(&producer, &object).await, 3, "what is taken out makes room");
+        assert_eq!(consumer.len(), pushed);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_delta_that_is_larger_than_all_of_the_room_passes_alone() {
+        let (producer, mut consumer) = queue(DEFAULT_CAPACITY);
+        let half = large(MAX_BYTES / 2);
+        let list = || Delta::Replaced {
+            objects: vec![half.clone(); 5],
+            resource_version: "1".to_owned(),
+            undecodable: Vec::new(),
+        };
+        producer.push(list()).await.unwrap();
+        producer.push(added(1)).await.expect("one without bytes");
+        assert_eq!(fill(&producer, &large(1)).await, 0, "nothing waits beside it");
+        assert_eq!(consumer.pop_batch(9).await.unwrap().len(), 2);
+        producer.push(Delta::Updated(large(1))).await.unwrap();
+        let refused = tokio::time::timeout(Duration::from_secs(1), producer.push(list())).await;
+        assert!(refused.is_err(), "it waits until the queue is empty");
+        consumer.pop_batch(9).await.unwrap();
+        producer.push(list()).await.unwrap();
+        assert_eq!(consumer.pop_batch(9).await.unwrap().len(), 1);
+        assert_eq!(fill(&producer, &half).await, 2, "all of the room has been given back");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_producer_that_waits_for_room_learns_that_nobody_listens() {
+        let (producer, consumer) = queue(DEFAULT_CAPACITY);
+        producer.push(Delta::Updated(large(MAX_BYTES))).await.unwrap();
+        let waiting = tokio::spawn(async move { producer.push(Delta::Updated(large(1))).await });
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        assert!(!waiting.is_finished());
+        drop(consumer);
+        assert_eq!(waiting.await.unwrap(), Err(Closed));
     }
 
     #[tokio::test(start_paused = true)]

@@ -51,7 +51,9 @@ where
             }
             // Packed before it is decoded: what stays is then not among what goes.
             let packed = maker.pack(&item);
-            encoding.decode_object(&item, options).and_then(|object| maker.make(object, packed, true))
+            let made =
+                encoding.decode_object(&item, options).and_then(|object| maker.make(object, packed, true));
+            made.map(|object| object.arrived_as(item.len()))
         });
         let object = object
             .unwrap_or_else(|why| Err(DecodeError { key: encoding.peek_key(&item).map(Box::new), why }));
@@ -97,7 +99,8 @@ where
                 None => {
                     let packed = encoding.split_event(&frame).and_then(|(_, object)| maker.pack(object));
                     let event = encoding.decode_event_into(&frame, options, spare);
-                    event.map(|event| taken(event, |decoded| maker.make(decoded, packed, at_rest)))
+                    let make = |decoded| Ok(maker.make(decoded, packed, at_rest)?.arrived_as(frame.len()));
+                    event.map(|event| taken(event, make))
                 }
             };
             if let Ok(WatchPart::Event(Event::Bookmark { initial_events_end: true, .. })) = &part {
@@ -413,6 +416,7 @@ mod tests {
             };
             assert_eq!(object.is_decoded(), residency == Residency::Decoded, "{residency:?}");
             assert_eq!((object.key(), object.uid(), object.resource_version()), ("a/x", "u", "7"));
+            assert!((right.len()..right.len() + 100).contains(&object.bytes()), "the queue counts its bytes");
             assert_eq!(object.labels().iter().collect::<Vec<_>>(), [("app", "web"), ("tier", "front")]);
             let copy = object.clone();
             assert_eq!(copy.spec.as_ref().unwrap().node_name.as_deref(), Some("n"));
