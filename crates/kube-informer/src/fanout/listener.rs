@@ -42,7 +42,7 @@ impl ListenerOptions {
         self
     }
 
-    /// From so many waiting events on, only the latest state of each object waits.
+    /// From so many waiting events on, or once they hold 256 MiB of objects, only the latest state of each object waits.
     pub fn high_water(mut self, events: usize) -> Self {
         self.high_water = Some(events);
         self

@@ -7,7 +7,11 @@ use std::time::Instant;
 use super::{Deleted, Event};
 use crate::object::Object;
 
-/// Events in order, until there are too many; then one entry per object, in the order in which objects came first.
+/// More bytes wait in order for no listener that has a high-water mark. Only what the store may have replaced since is
+/// counted: initial objects and resyncs are not.
+const MAX_BYTES: usize = 256 << 20;
+
+/// Events in order, until there are too many, or they hold too much memory; then one entry per object, in the order in which objects came first.
 #[derive(Debug)]
 pub(super) struct Pending<K> {
     /// None for ever so many.
@@ -22,6 +26,8 @@ enum State<K> {
         waiting: VecDeque<Run<K>>,
         /// How many events there are in them.
         len: usize,
+        /// How many bytes they hold.
+        bytes: usize,
     },
     Latest {
         order: VecDeque<Box<str>>,
@@ -94,9 +100,11 @@ impl<K> Pending<K> {
     }
 
     pub(super) fn push(&mut self, events: &Arc<[Event<K>]>, now: Instant) -> Put {
-        if let State::Every { waiting, len } = &mut self.state {
-            if self.high_water.is_none_or(|mark| *len + events.len() <= mark) {
+        if let State::Every { waiting, len, bytes } = &mut self.state {
+            let more = held(events);
+            if self.high_water.is_none_or(|mark| *len + events.len() <= mark && *bytes + more <= MAX_BYTES) {
                 *len += events.len();
+                *bytes += more;
                 waiting.push_back(Run { since: now, events: Arc::clone(events) });
                 return Put { initial_cancelled: 0 };
             }
@@ -112,9 +120,10 @@ impl<K> Pending<K> {
     /// The next events, which were told together; none if nothing waits.
     pub(super) fn pop(&mut self) -> Option<Run<K>> {
         let State::Latest { order, entries } = &mut self.state else {
-            let State::Every { waiting, len } = &mut self.state else { return None };
+            let State::Every { waiting, len, bytes } = &mut self.state else { return None };
             let run = waiting.pop_front()?;
             *len = len.saturating_sub(run.events.len());
+            *bytes = bytes.saturating_sub(held(&run.events));
             return Some(run);
         };
         while let Some(key) = order.pop_front() {
@@ -165,9 +174,18 @@ impl<K> Pending<K> {
     }
 }
 
+/// How many bytes events hold that the store may have replaced.
+fn held<K>(events: &[Event<K>]) -> usize {
+    let held = |event: &Event<K>| match event {
+        Event::Added { initial: true, .. } | Event::Updated { resync: true, .. } => 0,
+        event => event.object().bytes(),
+    };
+    events.iter().map(held).sum()
+}
+
 impl<K> State<K> {
     fn empty() -> Self {
-        State::Every { waiting: VecDeque::new(), len: 0 }
+        State::Every { waiting: VecDeque::new(), len: 0, bytes: 0 }
     }
 }
 
@@ -217,6 +235,7 @@ mod tests {
     use k8s_openapi::api::core::v1::ConfigMap;
 
     use super::*;
+    use crate::object::Codec;
 
     #[test]
     fn objects_that_come_and_go_while_nobody_listens_leave_nothing_behind() {
@@ -237,5 +256,29 @@ mod tests {
         assert!(order.len() < 200, "{} places", order.len());
         assert_eq!(pending.pop().unwrap().events[0].object().key(), "stays");
         assert!(pending.pop().is_none() && !pending.is_coalescing());
+    }
+
+    #[test]
+    fn events_that_hold_much_memory_are_merged_though_they_are_few() {
+        let codec = Arc::new(Codec::new(|_, _| Ok(Box::default()), None));
+        let large = Object::<ConfigMap>::packed_at_rest(Box::default(), vec![0; 3 << 19].into(), &codec);
+        let updated = |resync| Event::Updated { old: large.clone(), new: large.clone(), resync };
+        let now = tokio::time::Instant::now().into_std();
+        let pending = |high_water, event: Event<ConfigMap>| {
+            let mut pending = Pending::new(high_water);
+            for _ in 0..1_000 {
+                pending.push(&[event.clone()].into(), now);
+            }
+            pending
+        };
+        let mut merged = pending(Some(65_536), updated(false));
+        assert!(merged.is_coalescing() && merged.len() == 1, "{} events", merged.len());
+        assert!(merged.pop().is_some() && merged.pop().is_none());
+        for _ in 0..10 {
+            merged.push(&[updated(false)].into(), now);
+        }
+        assert_eq!(merged.len(), 10, "what has been told holds nothing any more");
+        assert_eq!(pending(None, updated(false)).len(), 1_000, "every event, however much memory they need");
+        assert_eq!(pending(Some(65_536), updated(true)).len(), 1_000, "the store has these");
     }
 }
