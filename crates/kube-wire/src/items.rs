@@ -4,7 +4,9 @@ use bytes::{Buf, Bytes, BytesMut};
 use serde::Deserialize;
 
 use crate::glimpse::Glimpse;
+use crate::json;
 use crate::limits::{Limits, WireError};
+use crate::object::{DecodeOptions, text};
 use crate::piece::Piece;
 use crate::scan::{Scanned, Scanner};
 
@@ -165,8 +167,10 @@ impl ListItems {
         if !matches!(self.state, State::Done) {
             return Err(WireError::Truncated { missing: "the end of the list" });
         }
-        let head: Head = serde_json::from_slice(&self.head)
-            .map_err(|error| WireError::BadListMeta { why: error.to_string() })?;
+        let head = text(&self.head).and_then(|head| {
+            json::from_text(head, DecodeOptions::default()).map_err(|error| error.to_string())
+        });
+        let head: Head = head.map_err(|why| WireError::BadListMeta { why })?;
         if !self.has_items {
             let (kind, version) = (head.kind.unwrap_or_default(), head.api_version.unwrap_or_default());
             let why = format!("it is \"{kind}\" of \"{version}\" and has no items, not even none");

@@ -60,6 +60,7 @@ mod meta;
 mod object;
 mod piece;
 mod proto;
+mod redact;
 mod scan;
 mod watch;
 

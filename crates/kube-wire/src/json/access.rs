@@ -16,13 +16,15 @@ pub(crate) struct Members<'a, 'de> {
     place: Place,
     /// Where the value behind the name is that was read last.
     below: Place,
+    /// Where that name is in the text.
+    name_at: usize,
     first: bool,
 }
 
 impl<'a, 'de> Members<'a, 'de> {
     #[inline]
     pub(super) fn new(json: &'a mut Decoder<'de>, place: Place) -> Self {
-        Self { json, place, below: Place::Inside, first: true }
+        Self { json, place, below: Place::Inside, name_at: 0, first: true }
     }
 
     /// The name of the next member.
@@ -57,7 +59,10 @@ impl<'a, 'de> Members<'a, 'de> {
             next = reader.peek();
         }
         match next {
-            Some(b'"') => reader.string().map(Some),
+            Some(b'"') => {
+                self.name_at = reader.at();
+                reader.string().map(Some)
+            }
             Some(b'}') => Err(Error::new("trailing comma")),
             _ => Err(reader.wanted("EOF while parsing an object", "key must be a string")),
         }
@@ -73,6 +78,15 @@ impl<'a, 'de> Members<'a, 'de> {
     pub(crate) fn raw_value(&mut self) -> Result<&'de str, Error> {
         self.json.reader.colon()?;
         self.json.reader.raw_value()
+    }
+
+    /// An error in the value behind the name.
+    #[cold]
+    fn blame(&self, error: Error) -> Error {
+        match self.json.reader.string_at(self.name_at) {
+            Ok(name) => error.below(&name),
+            Err(_) => error,
+        }
     }
 
     /// The value behind the name.
@@ -97,26 +111,27 @@ impl<'de> MapAccess<'de> for Members<'_, 'de> {
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Error> {
         self.json.reader.colon()?;
         if self.below == Place::Inside {
-            return seed.deserialize(&mut *self.json);
+            return seed.deserialize(&mut *self.json).map_err(|error| self.blame(error));
         }
         self.json.place = self.below;
         let value = seed.deserialize(&mut *self.json);
         self.json.place = Place::Inside;
-        value
+        value.map_err(|error| self.blame(error))
     }
 }
 
 /// The elements of a list, which is known to have so many.
 pub(super) struct Elements<'a, 'de> {
     json: &'a mut Decoder<'de>,
+    len: usize,
     left: usize,
     first: bool,
 }
 
 impl<'a, 'de> Elements<'a, 'de> {
     #[inline]
-    pub(super) fn new(json: &'a mut Decoder<'de>, left: usize) -> Self {
-        Self { json, left, first: true }
+    pub(super) fn new(json: &'a mut Decoder<'de>, len: usize) -> Self {
+        Self { json, len, left: len, first: true }
     }
 }
 
@@ -142,7 +157,8 @@ impl<'de> SeqAccess<'de> for Elements<'_, 'de> {
             return Err(reader.wanted_in(b'['));
         }
         self.left = self.left.saturating_sub(1);
-        seed.deserialize(&mut *self.json).map(Some)
+        let index = |elements: &Self| (elements.len - elements.left).saturating_sub(1);
+        seed.deserialize(&mut *self.json).map(Some).map_err(|error| error.in_element(index(self)))
     }
 
     fn size_hint(&self) -> Option<usize> {

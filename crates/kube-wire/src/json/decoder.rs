@@ -1,5 +1,7 @@
 //! What types ask for, and what the text says to it.
 
+use std::borrow::Cow;
+
 use serde::de::value::{BorrowedStrDeserializer, MapDeserializer};
 use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error as _, Expected, Unexpected, Visitor};
 
@@ -100,11 +102,9 @@ impl<'de> Decoder<'de> {
 
     #[inline]
     fn string<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, Error> {
-        match self.reader.plain_string() {
-            Some(text) => visitor.visit_borrowed_str(text),
-            None => {
-                Ok(serde_json::Deserializer::from_str(self.reader.odd_string()).deserialize_str(visitor)?)
-            }
+        match self.reader.string()? {
+            Cow::Borrowed(text) => visitor.visit_borrowed_str(text),
+            Cow::Owned(text) => visitor.visit_string(text),
         }
     }
 
@@ -113,33 +113,19 @@ impl<'de> Decoder<'de> {
     fn number<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, Error> {
         match self.reader.plain_number() {
             Some(plain) => visit_plain(plain, visitor),
-            None => match self.any_number()? {
-                Unexpected::Unsigned(number) => visitor.visit_u64(number),
-                Unexpected::Signed(number) => visitor.visit_i64(number),
-                Unexpected::Float(number) => visitor.visit_f64(number),
-                _ => Err(Error::new("number out of range")),
-            },
+            None => visit_number(self.any_number()?, visitor),
         }
     }
 
     /// A number of any kind.
     fn any_number(&mut self) -> Result<Unexpected<'static>, Error> {
-        let number: serde_json::Number = self.odd_number(|json| Deserialize::deserialize(json))?;
-        Ok(match (number.as_u64(), number.as_i64(), number.as_f64()) {
-            (Some(number), ..) => Unexpected::Unsigned(number),
-            (_, Some(number), _) => Unexpected::Signed(number),
-            (.., Some(number)) => Unexpected::Float(number),
-            _ => Unexpected::Other("number"),
-        })
+        Ok(kind_of(&self.odd_number()?))
     }
 
-    /// Leaves a number to serde_json.
-    fn odd_number<T>(
-        &mut self,
-        read: impl FnOnce(&mut serde_json::Deserializer<serde_json::de::StrRead<'de>>) -> serde_json::Result<T>,
-    ) -> Result<T, Error> {
+    /// Leaves a number to serde_json: one of its own or of the language, which makes no errors with the number in them.
+    fn odd_number<T: Deserialize<'de>>(&mut self) -> Result<T, Error> {
         let mut json = serde_json::Deserializer::from_str(self.reader.odd_number());
-        let number = match read(&mut json) {
+        let number = match T::deserialize(&mut json) {
             // It is not the text that ends there.
             Err(error) if error.is_eof() => Err(Error::new("invalid number")),
             number => number.map_err(Error::from),
@@ -177,6 +163,50 @@ fn visit_plain<'de, V: Visitor<'de>>(
     if below_zero { visitor.visit_i64(-number.cast_signed()) } else { visitor.visit_u64(number) }
 }
 
+/// What serde_json has for a number.
+pub(super) fn kind_of(number: &serde_json::Number) -> Unexpected<'static> {
+    match (number.as_u64(), number.as_i64(), number.as_f64()) {
+        (Some(number), ..) => Unexpected::Unsigned(number),
+        (_, Some(number), _) => Unexpected::Signed(number),
+        (.., Some(number)) => Unexpected::Float(number),
+        _ => Unexpected::Other("number"),
+    }
+}
+
+/// Shows a number of any kind to a type.
+pub(super) fn visit_number<'de, V: Visitor<'de>>(
+    number: Unexpected<'_>,
+    visitor: V,
+) -> Result<V::Value, Error> {
+    match number {
+        Unexpected::Unsigned(number) => visitor.visit_u64(number),
+        Unexpected::Signed(number) => visitor.visit_i64(number),
+        Unexpected::Float(number) => visitor.visit_f64(number),
+        _ => Err(Error::new("number out of range")),
+    }
+}
+
+/// Bytes as serde_json reads them from a string, which need not be text then.
+struct OddBytes(Vec<u8>);
+
+impl<'de> Deserialize<'de> for OddBytes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Bytes;
+        impl Visitor<'_> for Bytes {
+            type Value = OddBytes;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("bytes")
+            }
+
+            fn visit_bytes<E>(self, bytes: &[u8]) -> Result<OddBytes, E> {
+                Ok(OddBytes(bytes.to_vec()))
+            }
+        }
+        deserializer.deserialize_bytes(Bytes)
+    }
+}
+
 /// Numbers of every kind are numbers; the type sees what it can do with them.
 macro_rules! numbers {
     ($($method:ident)*) => {$(
@@ -185,7 +215,7 @@ macro_rules! numbers {
             match self.reader.peek_value()? {
                 b'-' | b'0'..=b'9' => match self.reader.plain_number() {
                     Some(plain) => visit_plain(plain, visitor),
-                    None => self.odd_number(|json| json.$method(visitor)),
+                    None => visit_number(self.any_number()?, visitor),
                 },
                 _ => Err(self.other(&visitor)),
             }
@@ -195,10 +225,10 @@ macro_rules! numbers {
 
 /// Those that may be larger than all others.
 macro_rules! large_numbers {
-    ($($method:ident)*) => {$(
+    ($($method:ident $visit:ident)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
             match self.reader.peek_value()? {
-                b'-' | b'0'..=b'9' => self.odd_number(|json| json.$method(visitor)),
+                b'-' | b'0'..=b'9' => visitor.$visit(self.odd_number()?),
                 _ => Err(self.other(&visitor)),
             }
         }
@@ -245,7 +275,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
         deserialize_u64 deserialize_f32 deserialize_f64
     }
 
-    large_numbers! { deserialize_i128 deserialize_u128 }
+    large_numbers! { deserialize_i128 visit_i128 deserialize_u128 visit_u128 }
 
     strings! { deserialize_char deserialize_str deserialize_string deserialize_identifier }
 
@@ -254,8 +284,8 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
             b'"' => match self.reader.plain_string() {
                 Some(text) => visitor.visit_borrowed_bytes(text.as_bytes()),
                 None => {
-                    let text = self.reader.odd_string();
-                    Ok(serde_json::Deserializer::from_str(text).deserialize_bytes(visitor)?)
+                    let OddBytes(bytes) = serde_json::from_str(self.reader.odd_string())?;
+                    visitor.visit_byte_buf(bytes)
                 }
             },
             b'[' => self.seq(visitor),

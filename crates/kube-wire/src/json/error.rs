@@ -4,15 +4,36 @@ use std::fmt;
 
 use serde::de::{Expected, Unexpected};
 
-/// Why a text cannot be decoded. Behind a pointer, because it is handed on through every value that is decoded.
+use crate::redact::{self, Path};
+
+/// Why a text cannot be decoded; it has no value of the text in it. Behind a pointer, because it is handed on through every value
+/// that is decoded.
 pub(crate) struct Error(Box<Why>);
 
-struct Why(String);
+struct Why {
+    text: String,
+    /// Where in the value that is being decoded.
+    path: Path,
+}
 
 impl Error {
     #[cold]
     pub(super) fn new(why: impl Into<String>) -> Self {
-        Self(Box::new(Why(why.into())))
+        Self(Box::new(Why { text: why.into(), path: Path::default() }))
+    }
+
+    /// The same for somebody who knows the member that it is about.
+    #[cold]
+    pub(super) fn below(mut self, name: &str) -> Self {
+        self.0.path.name(name);
+        self
+    }
+
+    /// The same for somebody who knows the element that it is about.
+    #[cold]
+    pub(super) fn in_element(mut self, index: usize) -> Self {
+        self.0.path.element(index);
+        self
     }
 
     /// With the place in the text.
@@ -21,7 +42,7 @@ impl Error {
         let before = text.as_bytes().get(..at).unwrap_or(text.as_bytes());
         let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
         let column = before.iter().rev().take_while(|byte| **byte != b'\n').count();
-        Self::new(format!("{} at line {line} column {column}", self.0.0))
+        Self::new(format!("{self} at line {line} column {column}"))
     }
 }
 
@@ -29,6 +50,10 @@ impl Error {
 impl From<serde_json::Error> for Error {
     #[cold]
     fn from(error: serde_json::Error) -> Self {
+        if error.is_data() {
+            // The words of a type.
+            return Self::new(redact::REFUSED);
+        }
         let why = error.to_string();
         Self::new(why.rsplit_once(" at line ").map_or(&*why, |(why, _)| why))
     }
@@ -36,27 +61,55 @@ impl From<serde_json::Error> for Error {
 
 impl serde::de::Error for Error {
     #[cold]
-    fn custom<T: fmt::Display>(why: T) -> Self {
-        Self::new(why.to_string())
+    fn custom<T: fmt::Display>(_: T) -> Self {
+        Self::new(redact::REFUSED)
     }
 
     #[cold]
     fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        // What serde calls a unit is null to those who write JSON.
-        let found = if found == Unexpected::Unit { Unexpected::Other("null") } else { found };
-        Self::new(format!("invalid type: {found}, expected {expected}"))
+        Self::new(redact::invalid_type(&found, expected))
+    }
+
+    #[cold]
+    fn invalid_value(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self::new(redact::invalid_value(&found, expected))
+    }
+
+    #[cold]
+    fn invalid_length(len: usize, expected: &dyn Expected) -> Self {
+        Self::new(format!("invalid length {len}, expected {expected}"))
+    }
+
+    #[cold]
+    fn unknown_variant(_: &str, expected: &'static [&'static str]) -> Self {
+        Self::new(redact::unknown_variant(expected))
+    }
+
+    #[cold]
+    fn unknown_field(name: &str, expected: &'static [&'static str]) -> Self {
+        Self::new(redact::unknown_field(name, expected))
+    }
+
+    #[cold]
+    fn missing_field(name: &'static str) -> Self {
+        Self::new(format!("missing field `{name}`"))
+    }
+
+    #[cold]
+    fn duplicate_field(name: &'static str) -> Self {
+        Self::new(format!("duplicate field `{name}`"))
     }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.0)
+        write!(f, "{}{}", self.0.text, self.0.path)
     }
 }
 
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.0)
+        fmt::Display::fmt(self, f)
     }
 }
 

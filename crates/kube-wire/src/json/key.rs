@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 
 use serde::de::value::CowStrDeserializer;
-use serde::de::{Deserializer, Visitor};
+use serde::de::{DeserializeOwned, Deserializer, Visitor};
 use serde::forward_to_deserialize_any;
 
+use super::decoder::{kind_of, visit_number};
 use super::error::Error;
 use super::read::Text;
 
@@ -14,18 +15,22 @@ pub(super) struct Key<'de>(pub(super) Text<'de>);
 
 const ODD: &str = "invalid value: expected key to be a number or a truth value in quotes";
 
-/// What is not text is read from the text as serde_json reads it.
-macro_rules! written_as_text {
+impl<'de> Key<'de> {
+    /// What is not text, as serde_json reads it from the text; a type of the language, which makes no errors of its own.
+    fn parsed<T: DeserializeOwned>(&self) -> Result<T, Error> {
+        // Neither escapes nor spaces are part of a key that is a number.
+        let plain = match &self.0 {
+            Cow::Borrowed(key) if key.trim_ascii().len() == key.len() => Some(*key),
+            _ => None,
+        };
+        plain.and_then(|key| serde_json::from_str(key).ok()).ok_or_else(|| Error::new(ODD))
+    }
+}
+
+macro_rules! numbers_as_text {
     ($($method:ident)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-            // Neither escapes nor spaces are part of a key that is a number.
-            let Cow::Borrowed(key) = self.0 else { return Err(Error::new(ODD)) };
-            if key.trim_ascii().len() != key.len() {
-                return Err(Error::new(ODD));
-            }
-            let mut json = serde_json::Deserializer::from_str(key);
-            let value = json.$method(visitor)?;
-            json.end().map(|()| value).map_err(|_| Error::new(ODD))
+            visit_number(kind_of(&self.parsed()?), visitor)
         }
     )*};
 }
@@ -61,10 +66,21 @@ impl<'de> Deserializer<'de> for Key<'de> {
         CowStrDeserializer::new(self.0).deserialize_enum(name, variants, visitor)
     }
 
-    written_as_text! {
-        deserialize_bool deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_i128
-        deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64 deserialize_u128 deserialize_f32
-        deserialize_f64
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        visitor.visit_bool(self.parsed()?)
+    }
+
+    fn deserialize_i128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        visitor.visit_i128(self.parsed()?)
+    }
+
+    fn deserialize_u128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        visitor.visit_u128(self.parsed()?)
+    }
+
+    numbers_as_text! {
+        deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_u8 deserialize_u16 deserialize_u32
+        deserialize_u64 deserialize_f32 deserialize_f64
     }
 
     fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {

@@ -110,6 +110,12 @@ impl<'de> Reader<'de> {
         }
     }
 
+    /// The string that begins here, which was read before.
+    #[cold]
+    pub(super) fn string_at(&self, at: usize) -> Result<Text<'de>, Error> {
+        Self::new(self.text.get(at..).unwrap_or_default()).string()
+    }
+
     /// Reads a number that is an integer of few digits, and whether it is below zero.
     #[inline]
     pub(super) fn plain_number(&mut self) -> Option<(bool, u64)> {

@@ -1,6 +1,6 @@
 //! What is around an object when it travels: four bytes, and a message that says what it carries.
 
-use super::error::ProtoError;
+use super::error::{Cause, ProtoError};
 use super::wire::{Reader, field_len, put_bytes, put_head};
 use crate::object::DecodeError;
 
@@ -129,5 +129,5 @@ pub(super) fn not_encoded(encoding: &[u8]) -> Result<(), ProtoError> {
     if encoding.is_empty() {
         return Ok(());
     }
-    Err(serde::de::Error::custom(format_args!("unknown content encoding {}", encoding.escape_ascii())))
+    Err(Cause::Value("the object has a content encoding, which is not understood".to_owned()).into())
 }

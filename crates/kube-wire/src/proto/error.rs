@@ -2,9 +2,11 @@
 
 use std::fmt;
 
-use serde::de;
+use serde::de::{self, Expected, Unexpected};
 
-/// Bytes that are not what their type says. Small, because every step of decoding may return one.
+use crate::redact::{self, Path};
+
+/// Bytes that are not what their type says; it has no value of the object in it. Small, because every step of decoding may return one.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ProtoError(Box<Cause>);
 
@@ -29,9 +31,12 @@ pub(crate) enum Cause {
     /// again.
     #[error("proto: fields out of order")]
     Disorder,
-    /// What the type that is decoded says, or a value that its type cannot hold.
+    /// A value that its type cannot hold.
     #[error("{0}")]
     Value(String),
+    /// What the type that is decoded does not accept.
+    #[error("{why}{path}")]
+    Type { why: String, path: Path },
 }
 
 impl Cause {
@@ -43,6 +48,20 @@ impl Cause {
 }
 
 impl ProtoError {
+    #[cold]
+    fn of_type(why: String) -> Self {
+        Cause::Type { why, path: Path::default() }.into()
+    }
+
+    /// The same for somebody who knows where it is.
+    #[cold]
+    pub(super) fn below(mut self, grow: impl FnOnce(&mut Path)) -> Self {
+        if let Cause::Type { path, .. } = &mut *self.0 {
+            grow(path);
+        }
+        self
+    }
+
     /// There would be more, if the bytes had not ended.
     pub(crate) fn is_truncation(&self) -> bool {
         *self.0 == Cause::Truncated
@@ -70,8 +89,35 @@ impl fmt::Display for ProtoError {
 impl std::error::Error for ProtoError {}
 
 impl de::Error for ProtoError {
-    #[cold]
-    fn custom<T: fmt::Display>(message: T) -> Self {
-        Cause::Value(message.to_string()).into()
+    fn custom<T: fmt::Display>(_: T) -> Self {
+        Self::of_type(redact::REFUSED.to_owned())
+    }
+
+    fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self::of_type(redact::invalid_type(&found, expected))
+    }
+
+    fn invalid_value(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self::of_type(redact::invalid_value(&found, expected))
+    }
+
+    fn invalid_length(len: usize, expected: &dyn Expected) -> Self {
+        Self::of_type(format!("invalid length {len}, expected {expected}"))
+    }
+
+    fn unknown_variant(_: &str, expected: &'static [&'static str]) -> Self {
+        Self::of_type(redact::unknown_variant(expected))
+    }
+
+    fn unknown_field(name: &str, expected: &'static [&'static str]) -> Self {
+        Self::of_type(redact::unknown_field(name, expected))
+    }
+
+    fn missing_field(name: &'static str) -> Self {
+        Self::of_type(format!("missing field `{name}`"))
+    }
+
+    fn duplicate_field(name: &'static str) -> Self {
+        Self::of_type(format!("duplicate field `{name}`"))
     }
 }

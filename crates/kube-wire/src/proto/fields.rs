@@ -211,7 +211,8 @@ impl<'de> MapAccess<'de> for Fields<'_, 'de> {
 
     #[inline]
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, ProtoError> {
-        seed.deserialize(Value(&self.slot))
+        let name = self.slot.field.name;
+        seed.deserialize(Value(&self.slot)).map_err(|error| error.below(|path| path.name(name)))
     }
 }
 

@@ -6,6 +6,7 @@ use serde::de::{DeserializeSeed, MapAccess, SeqAccess};
 use super::error::ProtoError;
 use super::value::{Slot, Value};
 use super::wire::{BYTES, Raw, Reader, Tag, text};
+use crate::redact::Path;
 
 /// The elements of a repeated field, which follow each other. They were counted before, so that lists are allocated at
 /// their size.
@@ -72,7 +73,7 @@ impl<'de> SeqAccess<'de> for Elements<'_, 'de> {
         if !self.advance()? {
             return Ok(None);
         }
-        seed.deserialize(Value(&self.slot)).map(Some)
+        seed.deserialize(Value(&self.slot)).map(Some).map_err(|error| error.below(Path::some_element))
     }
 
     #[inline]
@@ -89,13 +90,15 @@ pub(super) struct Entries<'a, 'de> {
     reader: Reader<'de>,
     count: usize,
     slot: Slot<'a, 'de>,
+    /// The key of the entry that was read last.
+    key: &'de str,
 }
 
 impl<'a, 'de> Entries<'a, 'de> {
     #[inline]
     pub(super) fn new(map: &Slot<'a, 'de>) -> Self {
         let count = usize::try_from(map.raw.number).unwrap_or(usize::MAX);
-        Self { reader: Reader::new(map.raw.bytes), count, slot: *map }
+        Self { reader: Reader::new(map.raw.bytes), count, slot: *map, key: "" }
     }
 
     /// What [`advance`](Self::advance) went to.
@@ -159,12 +162,13 @@ impl<'de> MapAccess<'de> for Entries<'_, 'de> {
     #[inline]
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, ProtoError> {
         let Some(key) = self.advance()? else { return Ok(None) };
-        seed.deserialize(BorrowedStrDeserializer::new(text(key)?)).map(Some)
+        self.key = text(key)?;
+        seed.deserialize(BorrowedStrDeserializer::new(self.key)).map(Some)
     }
 
     #[inline]
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, ProtoError> {
-        seed.deserialize(Value(&self.slot))
+        seed.deserialize(Value(&self.slot)).map_err(|error| error.below(|path| path.name(self.key)))
     }
 
     fn size_hint(&self) -> Option<usize> {

@@ -5,6 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::error::{Cause, ProtoError};
 use super::wire::{BYTES, Raw, Reader, Tag, text};
+use crate::json::{self, Decoder};
 
 /// A number, or the name of one.
 pub(super) enum IntOrString<'de> {
@@ -48,15 +49,12 @@ pub(super) fn embedded(bytes: &[u8]) -> Result<&[u8], ProtoError> {
     Ok(first(bytes)?.unwrap_or_default())
 }
 
-/// Hands JSON text to serde_json.
+/// Reads JSON text.
 pub(super) fn parse<'de, T>(
     json: &'de str,
-    take: impl FnOnce(&mut serde_json::Deserializer<serde_json::de::StrRead<'de>>) -> serde_json::Result<T>,
+    take: impl FnOnce(&mut Decoder<'de>) -> Result<T, json::Error>,
 ) -> Result<T, ProtoError> {
-    let mut json = serde_json::Deserializer::from_str(json);
-    take(&mut json)
-        .and_then(|value| json.end().map(|()| value))
-        .map_err(|error| Cause::Value(format!("json parse error: {error}")).into())
+    json::all_of(json, take).map_err(|error| Cause::Value(format!("json parse error: {error}")).into())
 }
 
 /// The bytes of field 1, of which the last counts.
@@ -93,7 +91,7 @@ pub(super) fn number(raw: Raw<'_>) -> Result<Number, ProtoError> {
     const WHOLE: f64 = 9_007_199_254_740_992.0;
     let value = f64::from_bits(raw.number);
     if !value.is_finite() {
-        return Err(Cause::Value(format!("json: unsupported value: {value}")).into());
+        return Err(Cause::Value("json: unsupported value: a number that is not finite".to_owned()).into());
     }
     let minus_zero = value == 0.0 && value.is_sign_negative();
     if value.fract() == 0.0 && value.abs() <= WHOLE && !minus_zero {

@@ -35,7 +35,7 @@ impl Time {
             Some(micros) if (YEAR_ZERO..YEAR_TEN_THOUSAND).contains(&seconds) => {
                 Ok(Some(Self { seconds, micros }))
             }
-            _ => Err(outside(seconds, nanos)),
+            _ => Err(outside()),
         }
     }
 
@@ -142,9 +142,8 @@ const YEAR_ZERO: i64 = -62_167_219_200;
 const YEAR_TEN_THOUSAND: i64 = 253_402_300_800;
 
 #[cold]
-fn outside(seconds: i64, nanos: i32) -> ProtoError {
-    Cause::Value(format!("time outside of the years 0 to 9999: {seconds} seconds, {nanos} nanoseconds"))
-        .into()
+fn outside() -> ProtoError {
+    Cause::Value("time outside of the years 0 to 9999".to_owned()).into()
 }
 
 #[inline]

@@ -333,7 +333,7 @@ impl<'de> Deserializer<'de> for Value<'_, '_, 'de> {
         if self.is_one(Kind::Json)
             && let Some(text) = special::json(self.bytes())?
         {
-            // serde_json has newtypes that mean something to it.
+            // There are newtypes that mean something to those who read JSON.
             return special::parse(text, |json| json.deserialize_newtype_struct(name, visitor));
         }
         visitor.visit_newtype_struct(self)
