@@ -122,7 +122,13 @@ impl Threads {
         let shift =
             Shift { threads: Arc::clone(self), id: recruit.id, borrowed: recruit.borrowed, begun: false };
         if recruit.borrowed {
-            self.runtime.spawn_blocking(move || shift.work());
+            // Where the system has no thread to give to a runtime that has none, this panics; the runtime keeps the work until it has.
+            // Meanwhile it counts as a thread that does not begin, and others take its place.
+            let spawned =
+                catch_unwind(AssertUnwindSafe(|| drop(self.runtime.spawn_blocking(move || shift.work()))));
+            if let Err(panic) = spawned {
+                panics::drop_quietly(panic);
+            }
             return;
         }
         let runtime = self.runtime.clone();
@@ -438,5 +444,52 @@ mod tests {
         calls.recv_timeout(Duration::from_secs(60)).expect("it is called");
         drop(hold);
         runtime.block_on(ends).unwrap();
+    }
+
+    /// A runtime to which the system has no thread to give: no stack is as large.
+    fn starved() -> runtime::Runtime {
+        runtime::Builder::new_current_thread().thread_stack_size(1 << 50).build().unwrap()
+    }
+
+    #[test]
+    fn where_the_system_has_no_thread_for_the_runtime_handlers_get_their_own() {
+        let runtime = starved();
+        let threads = {
+            let _entered = runtime.enter();
+            Threads::here()
+        };
+        let (called, calls) = std::sync::mpsc::channel();
+        let ends = runtime.spawn(threads.run(Box::pin(async move { called.send(()).unwrap() })));
+        // As if it had waited for so long.
+        threads.relieve(now() + 2 * BEGINS);
+        calls.recv_timeout(Duration::from_secs(60)).expect("it is called");
+        runtime.block_on(ends).unwrap();
+    }
+
+    #[test]
+    fn handlers_of_other_runtimes_are_looked_at_when_the_system_has_no_thread_for_one() {
+        let (starved, healthy) = (starved(), runtime::Builder::new_current_thread().build().unwrap());
+        let (called, calls) = std::sync::mpsc::channel();
+        // Nobody looks at what nobody holds.
+        let mut watched = Vec::new();
+        for runtime in [&starved, &healthy] {
+            let threads = {
+                let _entered = runtime.enter();
+                Threads::here()
+            };
+            let called = called.clone();
+            let call: BoxFuture<'static, ()> = Box::pin(async move {
+                // The other one may be called later, when nobody listens any more.
+                let _ = called.send(std::thread::current().name().map(str::to_owned));
+            });
+            let place = Place { calls: Some(call), standing: Standing::Ready, over: None };
+            let seat = Arc::new(Seat { threads: Arc::clone(&threads), place: Mutex::new(place) });
+            threads.rota.lock().ready.push_back(seat);
+            assert!(watchman::watch(&threads));
+            watched.push(threads);
+        }
+        let name = calls.recv_timeout(Duration::from_secs(20)).expect("one is called");
+        assert_ne!(name.as_deref(), Some("informer-handler"), "by a thread of the healthy runtime");
+        drop(watched);
     }
 }

@@ -1,10 +1,12 @@
 //! A thread that looks for calls of handlers that last long, while somebody waits for their threads.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
 
 use parking_lot::{Condvar, Mutex};
 
 use super::threads::{SLOW, Threads, now};
+use crate::panics;
 
 /// Who is looked at.
 static ROUNDS: Mutex<Rounds> = Mutex::new(Rounds { watched: Vec::new(), has_begun: false });
@@ -42,9 +44,18 @@ fn go_round() {
         drop(rounds);
         wait();
         let mut watched = std::mem::take(&mut ROUNDS.lock().watched);
-        watched.retain(|threads| threads.upgrade().is_some_and(|threads| threads.relieve(now())));
+        watched.retain(|threads| threads.upgrade().is_some_and(|threads| relieve(&threads)));
         ROUNDS.lock().watched.append(&mut watched);
     }
+}
+
+/// Looks at some threads; false if nobody waits for them any more. All runtimes share this thread, so nothing that goes wrong with
+/// one may end it: that one is looked at again.
+fn relieve(threads: &Arc<Threads>) -> bool {
+    catch_unwind(AssertUnwindSafe(|| threads.relieve(now()))).unwrap_or_else(|panic| {
+        panics::drop_quietly(panic);
+        true
+    })
 }
 
 #[expect(
