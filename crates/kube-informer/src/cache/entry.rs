@@ -218,7 +218,7 @@ impl Entry {
     /// Adds an index; one that is there already is as good.
     pub(super) fn add_index(&self, name: &str, function: IndexFunction<Raw>) {
         // The cache has seen to it that a name is used once.
-        let _ = self.informer.store().add_index_function(name, function);
+        let _ = self.informer.store().add_index_function(name, move |object| function(object));
     }
 
     /// From now on whole objects are wanted.

@@ -445,6 +445,7 @@ impl<K> Shared<K> {
         status.queued = traffic.queued();
         drop(traffic);
         status.listeners = self.stage.lock().fanout.status();
+        status.indexes = self.store.index_status();
         status
     }
 }

@@ -7,7 +7,7 @@ use super::step::{Quarantine, StepKind};
 use crate::fanout::ListenerStatus;
 use crate::reflector::{Note, Reason};
 use crate::source::{Scope, SourceError};
-use crate::store::Version;
+use crate::store::{IndexStatus, Version};
 
 /// What an informer is doing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,6 +67,8 @@ pub struct InformerStatus {
     pub scopes: Vec<ScopeStatus>,
     /// How each listener is doing.
     pub listeners: Vec<ListenerStatus>,
+    /// How the functions of the indexes that were added are doing, in the order in which they were added.
+    pub indexes: Vec<IndexStatus>,
 }
 
 /// How following one namespace, or all of them together, is doing.

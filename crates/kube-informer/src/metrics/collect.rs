@@ -55,6 +55,17 @@ impl Collector for Metrics {
         page.gauge("informer_quarantined_objects", "Objects that cannot be decoded", |one| {
             Some(one.status.quarantined.len() as f64)
         })?;
+        page.family(
+            "informer_index_panics",
+            "Panics of the function of an index",
+            MetricType::Counter,
+            |shown, family| {
+                shown.observation.status.indexes.iter().try_for_each(|index| {
+                    let labels = with(&shown.labels, "index", &index.name);
+                    ConstCounter::new(index.panics).encode(family.encode_family(&labels)?)
+                })
+            },
+        )?;
         page.handlers()
     }
 }

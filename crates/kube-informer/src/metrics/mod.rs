@@ -20,6 +20,7 @@
 //! | `informer_relists_total` | how often everything was asked for again, by `reason` |
 //! | `informer_watch_restarts_total` | how often a watch was opened anew, by `reason` |
 //! | `informer_quarantined_objects` | objects that cannot be decoded |
+//! | `informer_index_panics_total` | panics of the function, by `index` |
 //! | `informer_handler_pending_events` | events that wait, by `handler` |
 //! | `informer_handler_oldest_pending_seconds` | how long the first of them has waited, by `handler` |
 //! | `informer_handler_events_total` | events that were told, by `handler` |

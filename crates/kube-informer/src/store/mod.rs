@@ -10,6 +10,7 @@
 #[cfg(test)]
 mod bounds;
 mod index;
+mod index_guard;
 mod places;
 mod selected;
 mod set;
@@ -22,6 +23,7 @@ mod version;
 
 pub use index::{Index, IndexError, IndexValues};
 pub(crate) use index::{IndexFunction, NAMESPACE_INDEX};
+pub use index_guard::IndexStatus;
 pub use selected::Selected;
 use snapshot::Place;
 pub use snapshot::Snapshot;
@@ -57,6 +59,8 @@ struct Shared<K> {
     version: watch::Sender<Option<Version>>,
     /// That of all snapshots.
     hash: KeyedHash,
+    /// How the functions of indexes are doing, in the order in which they were added.
+    indexes: Mutex<Vec<Arc<Mutex<IndexStatus>>>>,
 }
 
 /// What a write did to one object.
@@ -104,6 +108,7 @@ impl<K: Resource> Store<K> {
             writing: Mutex::new(()),
             version: watch::Sender::new(None),
             hash,
+            indexes: Mutex::default(),
         };
         Self { shared: Arc::new(shared) }
     }
@@ -136,7 +141,8 @@ impl<K: Resource> Store<K> {
     }
 
     /// Adds an index: objects by the values that a function finds in them. It may be added at any time; objects that
-    /// are there are indexed at once. Packed objects are decoded for that, once when they come.
+    /// are there are indexed at once. Packed objects are decoded for that, once when they come. An object for which the function
+    /// panics has no values in the index until it changes; [`index_status`](Self::index_status) counts that.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::Pod;
@@ -175,14 +181,14 @@ impl<K: Resource> Store<K> {
         name: &str,
         function: impl Fn(&Object<K>) -> V + Send + Sync + 'static,
     ) -> Result<Index<K>, IndexError> {
-        self.add_index_function(name, Arc::new(move |object: &Object<K>| function(object).into_values()))
+        self.add_index_function(name, move |object: &Object<K>| function(object).into_values())
     }
 
-    /// The same with a function as indexes keep it.
+    /// The same with a function that finds all values.
     pub(crate) fn add_index_function(
         &self,
         name: &str,
-        function: IndexFunction<K>,
+        function: impl Fn(&Object<K>) -> Vec<String> + Send + Sync + 'static,
     ) -> Result<Index<K>, IndexError> {
         let _writing = self.shared.writing.lock();
         let current = self.shared.current.load_full();
@@ -190,6 +196,8 @@ impl<K: Resource> Store<K> {
             return Err(IndexError::Exists { name: name.to_owned() });
         }
         let place = current.indexes().len();
+        let (function, status) = index_guard::guarded(name, function);
+        self.shared.indexes.lock().push(status);
         self.shared.current.store(Arc::new(current.with_index(name, function)));
         Ok(Index { shared: Store { shared: Arc::clone(&self.shared) }, place })
     }
@@ -309,6 +317,13 @@ impl<K: Resource> Store<K> {
         self.shared.current.store(Arc::new(next));
         // Also if the version stands still: that of several namespaces is the oldest of theirs.
         self.shared.version.send_replace(seen);
+    }
+}
+
+impl<K> Store<K> {
+    /// How the functions of the indexes that were added are doing, in the order in which they were added.
+    pub fn index_status(&self) -> Vec<IndexStatus> {
+        self.shared.indexes.lock().iter().map(|status| status.lock().clone()).collect()
     }
 }
 
