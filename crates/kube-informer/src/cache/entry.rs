@@ -322,7 +322,7 @@ impl Entry {
         }
         (stopped || within(status, namespace).any(is_scope_hopeless)).then(|| {
             // What was wrong before it was removed is of no interest any more.
-            let is_it = |cause: &SourceError| !stopped || cause.is_panic();
+            let is_it = |cause: &SourceError| !stopped || cause.ends_informer();
             Err(match cause_in(&within(status, namespace)).filter(is_it) {
                 Some(cause) => CacheError::CannotSync { resource: resource(), cause },
                 None => CacheError::Removed { resource: resource() },

@@ -150,7 +150,7 @@ where
             }
         });
         self.status.send_modify(|status| status.phase = Phase::Running);
-        let end = self.status.clone();
+        let _stopped_at_the_end = Stops(self.status.clone());
         let process = Process { handler: self.handler, store: self.store, status: self.status };
         tokio::select! {
             biased;
@@ -159,7 +159,15 @@ where
             () = resync(producer.clone(), self.resync) => {}
             () = reflector.run(producer, stop.clone()) => {}
         }
-        end.send_modify(|status| status.phase = Phase::Stopped);
+    }
+}
+
+/// Says that it is over, however it ends: also if its future is dropped, or the handler panics.
+struct Stops(watch::Sender<InformerStatus>);
+
+impl Drop for Stops {
+    fn drop(&mut self) {
+        self.0.send_modify(|status| status.phase = Phase::Stopped);
     }
 }
 

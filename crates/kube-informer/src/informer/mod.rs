@@ -59,11 +59,17 @@ const NO_RUNTIME: &str = "the informer was started outside of a tokio runtime, a
 ///    calls as there are cores may hold up others, for 10 milliseconds at most before others take their place; for a
 ///    second where the runtime has no thread to give; and for as long as they last where 4,096 do.
 /// 5. An object that cannot be decoded is named in the status, keeps its last good state, and returns when it can be
-///    decoded again (`an_undecodable_object_is_quarantined_and_comes_back`).
+///    decoded again (`an_undecodable_object_is_quarantined_and_comes_back`). One for which a transform panicked is asked for
+///    again, after 10 to 20 seconds first and every half an hour to an hour in the end, by a list of its scope, which is
+///    counted in the status (`an_object_for_which_the_transform_panicked_is_tried_again_while_the_watch_is_open`). No value
+///    of an object is in the status (`a_quarantined_object_is_told_with_its_place_and_type_and_without_its_values`).
 /// 6. What goes wrong is in the status while it lasts (`trouble_is_in_the_status_while_it_lasts`).
 /// 7. After [`shutdown`](Self::shutdown) has returned no task of the informer runs, and no handler is called; its objects
 ///    go with the last handle to it (`a_shut_down_informer_leaves_no_task_and_no_object_behind`).
-/// 8. An informer is used once: created, started, stopped (the same test).
+/// 8. An informer is used once: created, started, stopped (the same test). The end of the runtime that it was started on
+///    stops it too (`an_informer_whose_runtime_has_ended_has_stopped_and_says_why`).
+/// 9. An index function that panics leaves its object out of the index until the object changes, and is named in the status
+///    (`an_index_function_that_panics_leaves_the_object_out_and_stops_nothing`).
 pub struct SharedInformer<K> {
     shared: Arc<Shared<K>>,
 }

@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
 
 use futures::FutureExt;
@@ -32,6 +32,7 @@ pub(super) const BATCH: usize = 1_000;
 /// An informer begins to follow, on the runtime that this is called on.
 pub(super) fn started<K: Resource + Send + Sync + 'static>(shared: &Arc<Shared<K>>) {
     shared.runtime.get_or_init(tokio::runtime::Handle::current);
+    notice_end_of_runtime(shared);
     shared.stage.lock().fanout.start_resync(Instant::now().into_std());
     shared.status.send_modify(|status| status.phase = Phase::Running);
     keep_telling(shared);
@@ -102,7 +103,7 @@ fn spawn<K: Resource + Send + Sync + 'static>(
         };
         let Some(shared) = weak.upgrade() else { return };
         if let Err(panic) = outcome {
-            // An index function, a hook or a source: nobody knows what the copy is worth now.
+            // A source: nobody knows what the copy is worth now.
             let error = SourceError::panicked(&panics::message(panic));
             shared.status.send_modify(|status| status.failed(None, &error, false, Instant::now().into_std()));
             shared.stop.cancel();
@@ -118,9 +119,40 @@ fn spawn<K: Resource + Send + Sync + 'static>(
     };
 }
 
+/// Stops the informer when its runtime ends. A runtime that ends drops all its tasks, wherever they are; this task does nothing else
+/// than to be dropped.
+fn notice_end_of_runtime<K: Resource + Send + Sync + 'static>(shared: &Arc<Shared<K>>) {
+    let (stop, ends) = (shared.stop.clone(), EndsWithRuntime(Arc::downgrade(shared)));
+    let task = async move {
+        stop.cancelled().await;
+        // It has been stopped before, and this does nothing any more.
+        drop(ends);
+    };
+    shared.tasks.spawn(task.boxed());
+}
+
+/// Stops an informer when it is dropped, if nobody has before.
+struct EndsWithRuntime<K: Resource + Send + Sync + 'static>(Weak<Shared<K>>);
+
+impl<K: Resource + Send + Sync + 'static> Drop for EndsWithRuntime<K> {
+    fn drop(&mut self) {
+        let Some(shared) = self.0.upgrade().filter(|shared| !shared.stop.is_cancelled()) else { return };
+        shared.stop.cancel();
+        let error = SourceError::runtime_ended();
+        shared.status.send_modify(|status| status.failed(None, &error, false, Instant::now().into_std()));
+        // On a runtime that is ending, `start` drops this while it holds the sources.
+        drop(shared.sources.try_lock().map(|mut sources| sources.take()));
+        close(&shared);
+    }
+}
+
 /// Closes the listeners of an informer that has been stopped.
 pub(super) fn ended<K: Resource + Send + Sync + 'static>(shared: &Shared<K>) {
     drop(shared.sources.lock().take());
+    close(shared);
+}
+
+fn close<K: Resource + Send + Sync + 'static>(shared: &Shared<K>) {
     shared.tasks.close();
     shared.stage.lock().fanout.close(false);
     shared.status.send_modify(|status| status.phase = Phase::Stopped);
@@ -141,8 +173,11 @@ fn note<K: Resource + Send + Sync + 'static>(
             return;
         }
         shared.status.send_modify(|status| status.note(source, &note, now));
-        if let (Note::Failed { error, .. }, Some(hook)) = (note, &on_error) {
-            hook(error);
+        if let (Note::Failed { error, .. }, Some(hook)) = (note, &on_error)
+            && let Err(panic) = catch_unwind(AssertUnwindSafe(|| hook(error)))
+        {
+            let error = SourceError::trouble(format!("the error hook panicked: {}", panics::message(panic)));
+            shared.status.send_modify(|status| status.hook_failed(error, now));
         }
     }
 }

@@ -21,7 +21,8 @@ pub enum Phase {
     /// The server has no such kind, or not any more, as [`trouble`](InformerStatus::trouble) says: it is not asked, until it
     /// has. Only kinds of a [cache](crate::cache) do that; other informers go on to ask.
     Resting,
-    /// It has been stopped.
+    /// It has been stopped, or its runtime has ended, as [`trouble`](InformerStatus::trouble) says then: what is in the copy is what
+    /// was there before.
     Stopped,
 }
 
@@ -202,6 +203,12 @@ impl InformerStatus {
             });
         }
         self.sum_up();
+    }
+
+    /// The hook that is told of errors went wrong itself. Nothing is wrong with a source.
+    pub(super) fn hook_failed(&mut self, error: SourceError, now: Instant) {
+        self.errors += 1;
+        self.last_error = Some((now, error));
     }
 
     /// What was wrong is over.

@@ -16,6 +16,13 @@ const MAX_CAUSES: usize = 16;
 /// How much of an error's body is read.
 const MAX_BODY_BYTES: usize = 64 << 10;
 
+/// The longest message of a server that is repeated, in characters.
+const MAX_MESSAGE_CHARS: usize = 2_000;
+
+/// How it is said that the tasks of an informer were dropped.
+const RUNTIME_ENDED: &str = "the tokio runtime that the informer was started on has ended, and the informer with it; make a new one \
+                             on a runtime that lives for as long as the informer is needed";
+
 /// How it is said that a function that the user gave panicked.
 const PANICKED: &str = "a function of the program panicked, and the informer has stopped";
 
@@ -30,7 +37,8 @@ pub struct SourceError {
     pub code: u16,
     /// `NotFound`, `Forbidden`, …, as the server says it; empty if there was no answer.
     pub reason: String,
-    /// For people.
+    /// For people. What a server says in a `Status` is repeated, up to a length: that is no object, but the refusal of a write may
+    /// quote from what was written.
     pub message: String,
     /// What arrived was not what a server sends: not JSON, or too large.
     pub garbled: bool,
@@ -57,11 +65,11 @@ impl SourceError {
                     failure,
                     code: status.code,
                     reason: said.reason,
-                    message: said.message,
+                    message: shortened(said.message),
                     garbled: false,
                 }
             }
-            kube_client::Error::SerdeError(error) => Self::garbled(error),
+            kube_client::Error::SerdeError(error) => Self::garbled(json_words(error)),
             other => Self::connection(other),
         }
     }
@@ -81,9 +89,14 @@ impl SourceError {
         Self::trouble(format!("{PANICKED}: {message}"))
     }
 
-    /// It is what a function that the user gave has done.
-    pub(crate) fn is_panic(&self) -> bool {
-        self.code == 0 && self.message.starts_with(PANICKED)
+    /// The runtime of an informer has ended.
+    pub(crate) fn runtime_ended() -> Self {
+        Self::trouble(RUNTIME_ENDED.to_owned())
+    }
+
+    /// It is why an informer has stopped that nobody has stopped.
+    pub(crate) fn ends_informer(&self) -> bool {
+        self.code == 0 && (self.message.starts_with(PANICKED) || self.message == RUNTIME_ENDED)
     }
 
     /// A namespace was named for a type that has none.
@@ -109,7 +122,7 @@ impl SourceError {
         let WatchStatus { code, reason, message, retry_after_seconds, .. } = status;
         let said = Status { reason: reason.clone(), message: message.clone(), details: Details::default() };
         let failure = said.failure(*code, *retry_after_seconds);
-        Self { failure, code: *code, reason: said.reason, message: said.message, garbled: false }
+        Self { failure, code: *code, reason: said.reason, message: shortened(said.message), garbled: false }
     }
 
     /// The answer itself, if it is a good one; else what it says is wrong.
@@ -135,7 +148,7 @@ impl SourceError {
             status.message.clone()
         };
         let failure = status.failure(code, retry_after);
-        Self { failure, code, reason: status.reason, message, garbled: false }
+        Self { failure, code, reason: status.reason, message: shortened(message), garbled: false }
     }
 }
 
@@ -195,6 +208,26 @@ impl Status {
             _ => Failure::Other,
         }
     }
+}
+
+/// A message of a server, which may be of any length.
+fn shortened(mut message: String) -> String {
+    if let Some((end, _)) = message.char_indices().nth(MAX_MESSAGE_CHARS) {
+        message.truncate(end);
+        message.push('…');
+    }
+    message
+}
+
+/// What serde_json found, without its own words: they may have values of an object in them.
+pub(crate) fn json_words(error: &serde_json::Error) -> String {
+    let what = match error.classify() {
+        serde_json::error::Category::Io => "it cannot be read or written",
+        serde_json::error::Category::Syntax => "it is not JSON",
+        serde_json::error::Category::Data => "it does not fit its type",
+        serde_json::error::Category::Eof => "it ends too early",
+    };
+    format!("{what} (line {} column {})", error.line(), error.column())
 }
 
 fn causes<'a>(
