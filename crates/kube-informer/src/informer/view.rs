@@ -1,5 +1,6 @@
 //! A kind that is followed already, followed as a type: without a watch, and without a copy of its objects.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -13,6 +14,7 @@ use tokio::sync::watch;
 use super::{InformerError, InformerStatus, SharedInformer, Trouble};
 use crate::fanout::{Event, Subscription};
 use crate::object::{Lens, Object, Raw};
+use crate::panics;
 use crate::reflector::{Config, FAR, Failure, ListRequest, WatchRequest};
 use crate::source::{ListPart, ListStream, ListWatch, Scope, SourceError, Want, WatchPart, WatchStream};
 use crate::store::{Snapshot, Version};
@@ -144,7 +146,8 @@ fn see<K: Send + Sync + 'static>(
     object: &Object<Raw>,
 ) -> Result<Object<K>, DecodeError> {
     let named = |error: DecodeError| DecodeError { key: Some(key(object, true)), why: error.why };
-    object.seen_as(lens).map_err(named)
+    let seen = catch_unwind(AssertUnwindSafe(|| object.seen_as(lens)));
+    seen.unwrap_or_else(|panic| Err(DecodeError { key: None, why: panics::decoding(panic) })).map_err(named)
 }
 
 fn key(object: &Object<Raw>, with_version: bool) -> Box<ObjectKey> {

@@ -11,11 +11,13 @@ use kube_wire::{DecodeError, Event};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::retry::Retry;
 use super::{
     BookmarkVerdict, Config, EventVerdict, ListRequest, Machine, PageVerdict, Reason, Step, WatchEnd,
     WatchRequest,
 };
 use crate::object::{Object, key};
+use crate::panics;
 use crate::queue::{Closed, Delta, Producer};
 use crate::source::{ListPart, ListWatch, SourceError, Want, WatchPart};
 
@@ -56,6 +58,7 @@ pub struct Reflector<K, S> {
     listed: bool,
     /// How the last watch ended, until it is made good for.
     why: Option<Reason>,
+    retry: Retry,
 }
 
 type OnNote = Box<dyn Fn(Note<'_>) + Send + Sync>;
@@ -96,7 +99,8 @@ where
     /// Follows what a source has. The seed makes waits and time-outs repeatable.
     pub fn new(source: S, config: Config, seed: u64) -> Self {
         let (machine, want) = (Machine::new(config, seed), Arc::new(Want::new()));
-        Self { source, want, machine, on_note: None, following: false, listed: false, why: None }
+        let retry = Retry::new(seed);
+        Self { source, want, machine, on_note: None, following: false, listed: false, why: None, retry }
     }
 
     /// How objects are wanted.
@@ -168,7 +172,7 @@ where
         match self.machine.page(&meta.resource_version, &meta.continue_token) {
             PageVerdict::More => Ok(()),
             PageVerdict::Complete { resource_version } => {
-                self.has_everything();
+                self.has_everything(collected);
                 queue.push(std::mem::take(collected).replaced(resource_version)).await
             }
         }
@@ -235,7 +239,10 @@ where
             self.note(Note::Watching { reason });
         }
         loop {
-            let Ok(part) = tokio::time::timeout_at(self.deadline(), parts.next()).await else {
+            let Ok(part) = tokio::time::timeout_at(self.next_look(), parts.next()).await else {
+                if self.following && self.retry.is_due(now()) {
+                    return Ok(WatchEnd::Retried);
+                }
                 // A watch may be quiet; initial events that stop are wrong.
                 if !self.following {
                     self.failed(&SourceError::silent("the end of the initial events"), true);
@@ -259,7 +266,12 @@ where
                     let version = error.key.as_ref().map_or("", |key| key.resource_version.as_str());
                     match self.machine.event(event == "ADDED", version, now()) {
                         EventVerdict::Collect => collected.quarantine(&event, error),
-                        EventVerdict::Apply => queue.push(Delta::Undecodable { event, error }).await?,
+                        EventVerdict::Apply => {
+                            if panics::is_reason(&error.why) {
+                                self.retry.lost(now());
+                            }
+                            queue.push(Delta::Undecodable { event, error }).await?;
+                        }
                     }
                 }
                 Some(Ok(WatchPart::Bytes(bytes))) => {
@@ -294,7 +306,7 @@ where
                         queue.push(Delta::Bookmark { resource_version }).await?;
                     }
                     BookmarkVerdict::Complete { resource_version } => {
-                        self.has_everything();
+                        self.has_everything(collected);
                         queue.push(std::mem::take(collected).replaced(resource_version)).await?;
                     }
                 }
@@ -329,7 +341,14 @@ where
         self.machine.deadline().map_or_else(Instant::now, Instant::from)
     }
 
-    fn has_everything(&mut self) {
+    /// When a watch is to be looked at though nothing has arrived.
+    fn next_look(&self) -> Instant {
+        let retry = self.retry.at().filter(|_| self.following).map(Instant::from);
+        retry.map_or_else(|| self.deadline(), |retry| retry.min(self.deadline()))
+    }
+
+    fn has_everything(&mut self, collected: &Collected<K>) {
+        self.retry.listed(collected.any_lost(), now());
         let reason = self.why.take().filter(|_| self.listed);
         (self.following, self.listed) = (true, true);
         self.note(Note::Listed { reason });
@@ -421,6 +440,11 @@ impl<K> Collected<K> {
             Some(key) => drop(self.undecodable.insert(key.into(), error)),
             None => self.nameless = Some(error),
         }
+    }
+
+    /// Whether objects were lost to panics.
+    fn any_lost(&self) -> bool {
+        self.undecodable.values().chain(&self.nameless).any(|error| panics::is_reason(&error.why))
     }
 
     fn replaced(self, resource_version: String) -> Delta<K> {

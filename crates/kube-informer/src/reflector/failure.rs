@@ -65,6 +65,8 @@ pub enum WatchEnd {
     Garbled,
     /// The driver cut it, because [`Machine::deadline`](super::Machine::deadline) had passed.
     Overdue,
+    /// The driver cut it, to ask for everything again: for some objects a function of the program panicked.
+    Retried,
 }
 
 /// Why a watch is opened anew, or everything is asked for again.
@@ -89,6 +91,8 @@ pub enum Reason {
     ConnectionRefused,
     /// The server refused, or failed.
     Error,
+    /// For some objects a function of the program panicked.
+    Panicked,
 }
 
 impl Reason {
@@ -104,6 +108,7 @@ impl Reason {
             Reason::TooManyRequests => "too_many_requests",
             Reason::ConnectionRefused => "connection_refused",
             Reason::Error => "error",
+            Reason::Panicked => "panicked",
         }
     }
 }
@@ -128,6 +133,7 @@ impl From<&WatchEnd> for Reason {
             WatchEnd::Broken => Reason::Broken,
             WatchEnd::Garbled => Reason::Garbled,
             WatchEnd::Overdue => Reason::Silent,
+            WatchEnd::Retried => Reason::Panicked,
         }
     }
 }

@@ -402,6 +402,7 @@ impl Machine {
             WatchEnd::Closed | WatchEnd::Broken if self.early_ends > EARLY_ENDS_AT_ONCE => {
                 self.wait(Duration::ZERO, Phase::Rewatch, now);
             }
+            WatchEnd::Retried => self.phase = Phase::Start,
             // What follows the last version is not lost.
             WatchEnd::Closed | WatchEnd::Broken | WatchEnd::Overdue => self.phase = Phase::Rewatch,
             WatchEnd::Refused(_) | WatchEnd::Error(_) | WatchEnd::Garbled => {

@@ -21,6 +21,7 @@ mod driver;
 mod failure;
 mod far;
 mod machine;
+mod retry;
 #[cfg(test)]
 mod tests;
 

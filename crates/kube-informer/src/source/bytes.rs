@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{Make, Written};
+use super::{Make, Written, json_words};
 use crate::object::{Form, Object, Raw};
 use crate::panics;
 
@@ -22,7 +22,9 @@ where
 {
     Arc::new(move |bytes: &[u8], form: &Form| {
         let object = change(form.encoding.decode_object::<K>(bytes, form.options)?);
-        serde_json::to_value(object).map_err(|error| DecodeError { key: None, why: error.to_string() })
+        let why =
+            |error: serde_json::Error| format!("what the transform made is not JSON: {}", json_words(&error));
+        serde_json::to_value(object).map_err(|error| DecodeError { key: None, why: why(error) })
     })
 }
 
@@ -44,10 +46,8 @@ pub(crate) fn keep_bytes(
         };
         let keyed = |error: DecodeError| DecodeError { key: Some(Box::new(object.key())), why: error.why };
         let changed = catch_unwind(AssertUnwindSafe(|| transform(&bytes, &arrived)));
-        let panicked = |panic: Box<dyn std::any::Any + Send>| DecodeError {
-            key: None,
-            why: format!("the transform panicked: {}", panics::message(panic)),
-        };
+        let panicked =
+            |panic: Box<dyn std::any::Any + Send>| DecodeError { key: None, why: panics::transform(panic) };
         let changed = changed.unwrap_or_else(|panic| Err(panicked(panic))).map_err(keyed)?;
         let (bytes, encoding) = match encoding {
             Encoding::Protobuf(message) => match encode_object_proto(&changed, message) {

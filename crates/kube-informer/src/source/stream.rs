@@ -138,8 +138,7 @@ fn too_large<K>(frame: TooLarge) -> Result<WatchPart<K>, SourceError> {
 
 /// What a function returns, or what its panic says: a type may have a way of decoding of its own.
 fn unless_panic<T>(decode: impl FnOnce() -> T) -> Result<T, String> {
-    catch_unwind(AssertUnwindSafe(decode))
-        .map_err(|panic| format!("decoding it panicked: {}", panics::message(panic)))
+    catch_unwind(AssertUnwindSafe(decode)).map_err(panics::decoding)
 }
 
 /// Makes handles of what was decoded.

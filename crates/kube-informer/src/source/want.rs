@@ -70,7 +70,8 @@ impl<K: Resource + 'static> Want<K> {
         self
     }
 
-    /// Changes each object, exactly once, before anybody sees it. One for which it panics counts as undecodable.
+    /// Changes each object, exactly once, before anybody sees it. One for which it panics counts as undecodable, and is asked for
+    /// again, ever more rarely.
     #[must_use]
     pub fn transform(mut self, transform: impl Fn(K) -> K + Send + Sync + 'static) -> Self {
         self.transform = Some(Arc::new(transform));
@@ -133,10 +134,8 @@ impl<K: Resource + 'static> Want<K> {
             text(&meta.resource_version),
         );
         let changed = AssertUnwindSafe(|| Object::changed(*object, |object| transform(object)));
-        catch_unwind(changed).map_err(|panic| {
-            let why = format!("the transform panicked: {}", panics::message(panic));
-            DecodeError { key: Some(Box::new(key)), why }
-        })
+        catch_unwind(changed)
+            .map_err(|panic| DecodeError { key: Some(Box::new(key)), why: panics::transform(panic) })
     }
 
     /// Whether the bytes of objects are wanted.
