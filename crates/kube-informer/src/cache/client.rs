@@ -1,19 +1,19 @@
 //! Reads from the cache, writes to the server.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kube_core::params::{DeleteParams, Patch, PatchParams, PostParams};
-use kube_core::{GroupVersionResource, Request, Resource};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube_core::params::DeleteParams;
+use kube_core::{Request, Resource};
 use parking_lot::Mutex;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::entry::Entry;
 use super::server::Patience;
-use super::written::{Written, namespace_in};
+use super::uncertain::InFlight;
+use super::written::{Notes, Of, Written, namespace_in};
 use super::{Cache, CacheError, Kind, Missing, Query};
 use crate::object::{Object, key};
 use crate::source::{SourceError, is_segment};
@@ -56,17 +56,21 @@ const MANY_NOTES: usize = 10_000;
 ///
 /// A read of one object waits for writes to that object, a list for all writes to the kind, or to the namespace that it
 /// lists. An object that the cache's selectors leave out is not waited for.
+///
+/// A write whose future is dropped, or whose answer is lost, may have been done. The next read that would have to show it asks
+/// the server for the object, and waits for what is there; if the server was to choose the name, for the version that the
+/// server is at.
 #[derive(Clone)]
 pub struct CacheClient {
     cache: Cache,
-    written: Arc<Mutex<HashMap<(GroupVersionResource, String), Written>>>,
+    notes: Arc<Mutex<Notes>>,
     patience: Duration,
-    manager: Option<String>,
+    pub(super) manager: Option<String>,
 }
 
 impl CacheClient {
     pub(super) fn new(cache: Cache) -> Self {
-        Self { cache, written: Arc::default(), patience: WRITE_TIMEOUT, manager: None }
+        Self { cache, notes: Arc::default(), patience: WRITE_TIMEOUT, manager: None }
     }
 
     /// How long a read waits for what was written before; zero for not at all.
@@ -102,7 +106,7 @@ impl CacheClient {
 
 /// One kind, read from a cache and written to the server.
 pub struct ClientKind<K> {
-    client: CacheClient,
+    pub(super) client: CacheClient,
     kind: Kind<K>,
 }
 
@@ -128,9 +132,13 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ClientKind<K> {
     }
 
     /// Everything that was written to the kind through this client can be read: for those who come back later instead of
-    /// waiting.
+    /// waiting. False also if it is not known whether a write was done; a read finds that out.
     pub fn has_seen_writes(&self) -> bool {
-        self.awaited(|_| true).is_empty()
+        !self.has_to_wait(|_| true)
+    }
+
+    fn has_to_wait(&self, of: impl Fn(&String) -> bool) -> bool {
+        !self.awaited(&of).is_empty() || !self.uncertain(of).is_empty()
     }
 
     /// Deletes an object.
@@ -140,8 +148,17 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ClientKind<K> {
             .await?
             .delete(name, params)
             .map_err(|error| self.unsaid(&error))?;
+        let key = self.key(namespace, name).await?;
+        let in_flight = self.in_flight(key.clone(), params.dry_run);
         let client = self.client.cache.client_of_server();
-        let answer = client.request_status::<K>(request).await.map_err(|error| self.failed(&error))?;
+        let answer = match client.request_status::<K>(request).await {
+            Ok(answer) => answer,
+            Err(error) => {
+                let error = self.failed(&error);
+                in_flight.failed(&error);
+                return Err(error);
+            }
+        };
         let (of, written) = match answer.as_ref().left() {
             // It is still there: it waits for its finalizers, or for its end.
             Some(object) if object.meta().deletion_timestamp.is_some() => {
@@ -155,20 +172,18 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ClientKind<K> {
             None => {
                 let details = answer.as_ref().right().and_then(|status| status.details.clone());
                 let uid = details.map(|details| details.uid).unwrap_or_default();
-                (
-                    self.key(namespace, name).await?,
-                    Some(Written::Gone { uid, deleted_at: None, written_at: None }),
-                )
+                (key, Some(Written::Gone { uid, deleted_at: None, written_at: None }))
             }
         };
         if let Some(written) = written.filter(|_| !params.dry_run) {
             self.note(of, written);
         }
+        in_flight.settled();
         Ok(())
     }
 
     /// Where the objects of a namespace are.
-    async fn request(&self, namespace: &str) -> Result<Request, CacheError> {
+    pub(super) async fn request(&self, namespace: &str) -> Result<Request, CacheError> {
         self.kind.about.check()?;
         let namespace = Some(namespace).filter(|namespace| !namespace.is_empty());
         let namespace = if self.is_namespaced(namespace).await? { namespace } else { None };
@@ -179,14 +194,14 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ClientKind<K> {
     }
 
     /// The same, for an object that is there already: of an impossible name there is none.
-    async fn request_for(&self, namespace: &str, name: &str) -> Result<Request, CacheError> {
+    pub(super) async fn request_for(&self, namespace: &str, name: &str) -> Result<Request, CacheError> {
         if !name.is_empty() && !is_segment(name) {
             return Err(self.kind.not_found(namespace, name));
         }
         self.request(namespace).await
     }
 
-    async fn key(&self, namespace: &str, name: &str) -> Result<String, CacheError> {
+    pub(super) async fn key(&self, namespace: &str, name: &str) -> Result<String, CacheError> {
         let namespaced = self.is_namespaced(Some(namespace).filter(|name| !name.is_empty())).await?;
         Ok(if namespaced { key(namespace, name) } else { name.to_owned() })
     }
@@ -196,28 +211,69 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ClientKind<K> {
         Ok(namespace.is_some() && self.kind.cache.is_namespaced(&self.kind.about).await?)
     }
 
-    fn note(&self, of: String, written: Written) {
+    pub(super) fn note(&self, of: String, written: Written) {
         if self.client.patience.is_zero() {
             return;
         }
-        let mut notes = self.client.written.lock();
-        if notes.len() >= MANY_NOTES {
-            let cache = &self.client.cache;
-            // Of what nobody follows, nobody will wait for more than a list, which comes after the write.
-            notes.retain(|(resource, of), written| {
+        let mut notes = self.client.notes.lock();
+        let cache = &self.client.cache;
+        // Of what nobody follows, nobody will wait for more than a list, which comes after the write.
+        if notes.written.len() >= MANY_NOTES {
+            notes.written.retain(|(resource, of), written| {
                 cache.followed(resource).is_some_and(|entry| !written.is_seen(&entry, of))
             });
         }
-        let of = (self.kind.about.resource.clone(), of);
-        let before = notes.remove(&of);
-        notes.insert(of, written.after(before));
+        if notes.uncertain.len() >= MANY_NOTES {
+            notes.uncertain.retain(|(resource, _), _| cache.followed(resource).is_some());
+        }
+        let of = self.of(of);
+        let before = notes.written.remove(&of);
+        notes.written.insert(of, written.after(before));
+    }
+
+    /// Notes what the server has under a key.
+    pub(super) fn note_written(&self, of: String, meta: &ObjectMeta, said: &str) {
+        let Some(version) = meta.resource_version.as_deref().and_then(|version| version.parse().ok()) else {
+            return;
+        };
+        if self.client.cache.keeps(&self.kind.about, meta, said) {
+            self.note(of, Written::Version(version));
+        } else if self.followed().is_some() {
+            self.note(of, Written::Left(version));
+        }
+    }
+
+    pub(super) fn of(&self, key: String) -> Of {
+        (self.kind.about.resource.clone(), key)
+    }
+
+    pub(super) fn notes(&self) -> &Mutex<Notes> {
+        &self.client.notes
+    }
+
+    pub(super) fn followed(&self) -> Option<Arc<Entry>> {
+        self.client.cache.followed(&self.kind.about.resource)
+    }
+
+    /// A write begins: unless it is said what came of it, it is uncertain.
+    pub(super) fn in_flight(&self, key: String, dry_run: bool) -> InFlight<'_> {
+        let is_noted = !dry_run && !self.client.patience.is_zero();
+        InFlight::new(&self.client.notes, is_noted.then(|| self.of(key)))
+    }
+
+    /// Writes of which it is not known whether they were done.
+    pub(super) fn uncertain(&self, of: impl Fn(&String) -> bool) -> Vec<(String, u64)> {
+        let notes = self.client.notes.lock();
+        let is_it = |(known, key): &Of| *known == self.kind.about.resource && of(key);
+        let found = notes.uncertain.iter().filter(|(of, _)| is_it(of));
+        found.map(|((_, key), number)| (key.clone(), *number)).collect()
     }
 
     /// What was written and cannot be read yet.
     fn awaited(&self, of: impl Fn(&String) -> bool) -> Vec<(String, Written)> {
         let resource = &self.kind.about.resource;
         let entry = self.client.cache.followed(resource);
-        let mut written = self.client.written.lock();
+        let written = &mut self.client.notes.lock().written;
         if let Some(entry) = entry {
             written.retain(|(known, of), written| known != resource || !written.is_seen(&entry, of));
         }
@@ -232,7 +288,7 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ClientKind<K> {
         of: impl Fn(&String) -> bool,
     ) -> Result<Option<Arc<Entry>>, CacheError> {
         let patience = Patience::new(self.client.patience);
-        if patience.time.is_zero() || self.awaited(&of).is_empty() {
+        if patience.time.is_zero() || !self.has_to_wait(&of) {
             return Ok(None);
         }
         let cache = &self.client.cache;
@@ -240,6 +296,10 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ClientKind<K> {
         let resource = &self.kind.about.resource;
         if !cache.has(resource) && cache.missing(resource) != Missing::Start {
             // The server is asked, or nobody.
+            return Ok(None);
+        }
+        self.settle(&of, &patience).await?;
+        if self.awaited(&of).is_empty() {
             return Ok(None);
         }
         let for_kind = patience.at_most(cache.patience().time);
@@ -276,112 +336,46 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ClientKind<K> {
         let (key, written) = self.awaited(of).into_iter().next()?;
         let entry = self.client.cache.followed(&self.kind.about.resource);
         let seen = entry.and_then(|entry| entry.reached(namespace_in(&key)));
-        Some(CacheError::WriteNotSeen {
+        Some(self.not_seen_in_time(written.in_words(&key), seen, cause))
+    }
+
+    pub(super) fn not_seen_in_time(
+        &self,
+        wanted: String,
+        seen: Option<Version>,
+        cause: Option<SourceError>,
+    ) -> CacheError {
+        CacheError::WriteNotSeen {
             resource: self.kind.resource(),
-            wanted: written.in_words(&key),
+            wanted,
             seen: seen.map(|version| version.to_string()),
             after: self.client.patience,
             cause: cause.map(Box::new),
-        })
+        }
+    }
+
+    /// The server has answered, but not as hoped.
+    pub(super) fn refused(&self, cause: SourceError) -> CacheError {
+        CacheError::Server { resource: self.kind.resource(), cause }
+    }
+
+    /// What the server says to a request.
+    pub(super) async fn text<E: std::error::Error + 'static>(
+        &self,
+        request: Result<http::Request<Vec<u8>>, E>,
+    ) -> Result<String, CacheError> {
+        let request = request.map_err(|error| self.unsaid(&error))?;
+        let client = self.client.cache.client_of_server();
+        client.request_text(request).await.map_err(|error| self.failed(&error))
     }
 
     fn failed(&self, error: &kube_client::Error) -> CacheError {
-        CacheError::Server { resource: self.kind.resource(), cause: SourceError::of_client(error) }
+        self.refused(SourceError::of_client(error))
     }
 
     /// There is no way to ask for it.
-    fn unsaid(&self, error: &(dyn std::error::Error + 'static)) -> CacheError {
-        CacheError::Server { resource: self.kind.resource(), cause: SourceError::connection(error) }
-    }
-}
-
-impl<K: Resource + DeserializeOwned + Serialize + Send + Sync + 'static> ClientKind<K> {
-    /// Creates an object.
-    pub async fn create(&self, object: &K) -> Result<K, CacheError> {
-        let request = self.request(&namespace_of(object)).await?.create(&self.post(), self.bytes(object)?);
-        self.write(request).await
-    }
-
-    /// Replaces an object.
-    pub async fn replace(&self, object: &K) -> Result<K, CacheError> {
-        let name = name_of(object);
-        let request = self.request_for(&namespace_of(object), &name).await?;
-        self.write(request.replace(&name, &self.post(), self.bytes(object)?)).await
-    }
-
-    /// Replaces the status of an object.
-    pub async fn replace_status(&self, object: &K) -> Result<K, CacheError> {
-        let name = name_of(object);
-        let request = self.request_for(&namespace_of(object), &name).await?;
-        let bytes = self.bytes(object)?;
-        self.write(request.replace_subresource("status", &name, &self.post(), bytes)).await
-    }
-
-    /// Changes an object. Without a field manager of its own the patch has that of the client.
-    pub async fn patch<P: Serialize + fmt::Debug>(
-        &self,
-        namespace: &str,
-        name: &str,
-        params: &PatchParams,
-        patch: &Patch<P>,
-    ) -> Result<K, CacheError> {
-        let request = self.request_for(namespace, name).await?.patch(name, &self.managed(params), patch);
-        if params.dry_run { Ok(self.send(request).await?.0) } else { self.write(request).await }
-    }
-
-    /// Changes the status of an object.
-    pub async fn patch_status<P: Serialize + fmt::Debug>(
-        &self,
-        namespace: &str,
-        name: &str,
-        params: &PatchParams,
-        patch: &Patch<P>,
-    ) -> Result<K, CacheError> {
-        let request = self.request_for(namespace, name).await?;
-        let request = request.patch_subresource("status", name, &self.managed(params), patch);
-        if params.dry_run { Ok(self.send(request).await?.0) } else { self.write(request).await }
-    }
-
-    fn post(&self) -> PostParams {
-        PostParams { field_manager: self.client.manager.clone(), ..PostParams::default() }
-    }
-
-    fn managed(&self, params: &PatchParams) -> PatchParams {
-        let manager = params.field_manager.clone().or_else(|| self.client.manager.clone());
-        PatchParams { field_manager: manager, ..params.clone() }
-    }
-
-    fn bytes(&self, object: &K) -> Result<Vec<u8>, CacheError> {
-        serde_json::to_vec(object).map_err(|error| self.unsaid(&error))
-    }
-
-    /// Writes, and notes what was written.
-    async fn write<E: std::error::Error + 'static>(
-        &self,
-        request: Result<http::Request<Vec<u8>>, E>,
-    ) -> Result<K, CacheError> {
-        let (object, said) = self.send(request).await?;
-        if let Some(version) = version_of(&object) {
-            if self.client.cache.keeps(&self.kind.about, object.meta(), &said) {
-                self.note(object_key(&object), Written::Version(version));
-            } else if self.client.cache.followed(&self.kind.about.resource).is_some() {
-                self.note(object_key(&object), Written::Left(version));
-            }
-        }
-        Ok(object)
-    }
-
-    /// What the server has now: as the type, which may have a part of it alone, and as the server said it.
-    async fn send<E: std::error::Error + 'static>(
-        &self,
-        request: Result<http::Request<Vec<u8>>, E>,
-    ) -> Result<(K, String), CacheError> {
-        let request = request.map_err(|error| self.unsaid(&error))?;
-        let client = self.client.cache.client_of_server();
-        let said = client.request_text(request).await.map_err(|error| self.failed(&error))?;
-        let object = serde_json::from_str(&said);
-        let object = object.map_err(|error| self.failed(&kube_client::Error::SerdeError(error)))?;
-        Ok((object, said))
+    pub(super) fn unsaid(&self, error: &(dyn std::error::Error + 'static)) -> CacheError {
+        self.refused(SourceError::connection(error))
     }
 }
 
@@ -389,15 +383,15 @@ fn version_of<K: Resource>(object: &K) -> Option<Version> {
     object.meta().resource_version.as_deref()?.parse().ok()
 }
 
-fn namespace_of<K: Resource>(object: &K) -> String {
+pub(super) fn namespace_of<K: Resource>(object: &K) -> String {
     object.meta().namespace.clone().unwrap_or_default()
 }
 
-fn name_of<K: Resource>(object: &K) -> String {
+pub(super) fn name_of<K: Resource>(object: &K) -> String {
     object.meta().name.clone().unwrap_or_default()
 }
 
-fn object_key<K: Resource>(object: &K) -> String {
+pub(super) fn object_key<K: Resource>(object: &K) -> String {
     key(&namespace_of(object), &name_of(object))
 }
 

@@ -3,6 +3,7 @@
 use http::{Request, header};
 use kube_client::Client;
 use kube_core::{DynamicObject, Resource};
+use kube_wire::DecodeOptions;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -19,7 +20,7 @@ struct Items<K> {
 }
 
 /// The object of a name.
-pub(super) async fn get<K: Resource + DeserializeOwned>(
+pub(super) async fn get<K: Resource + DeserializeOwned + 'static>(
     client: &Client,
     about: &About,
     lens: &Lens<K>,
@@ -45,7 +46,7 @@ pub(super) async fn get<K: Resource + DeserializeOwned>(
 }
 
 /// The objects that a query asks for. A server has no indexes.
-pub(super) async fn list<K: Resource + DeserializeOwned>(
+pub(super) async fn list<K: Resource + DeserializeOwned + 'static>(
     client: &Client,
     about: &About,
     lens: &Lens<K>,
@@ -76,7 +77,7 @@ fn parameters(query: &Query) -> String {
     parameters.finish()
 }
 
-async fn ask<T: DeserializeOwned>(
+async fn ask<T: DeserializeOwned + 'static>(
     client: &Client,
     about: &About,
     path: &str,
@@ -90,7 +91,15 @@ async fn ask<T: DeserializeOwned>(
     };
     let request = Request::get(path).header(header::ACCEPT, accept).body(Vec::new());
     let request = request.map_err(|error| failed(SourceError::connection(&error)))?;
-    client.request(request).await.map_err(|error| failed(SourceError::of_client(&error)))
+    let said = client.request_text(request).await;
+    let said = said.map_err(|error| failed(SourceError::of_client(&error)))?;
+    read(&said).map_err(failed)
+}
+
+/// What a server's answer is as a type.
+pub(super) fn read<T: DeserializeOwned + 'static>(said: &str) -> Result<T, SourceError> {
+    let options = DecodeOptions::default().keep_managed_fields(true);
+    kube_wire::decode_object(said.as_bytes(), options).map_err(|error| SourceError::garbled(error.why))
 }
 
 fn path(about: &About, namespace: Option<&str>) -> String {

@@ -64,6 +64,8 @@ mod options;
 mod part;
 mod query;
 mod server;
+mod uncertain;
+mod write;
 mod written;
 
 pub use client::{CacheClient, ClientKind, WRITE_TIMEOUT};

@@ -1,7 +1,38 @@
 //! What was written to one object, and whether the copy has come so far.
 
+use std::collections::HashMap;
+
+use kube_core::GroupVersionResource;
+
 use super::entry::Entry;
 use crate::store::Version;
+
+/// Which object of which resource; with an empty name any that the server may have named.
+pub(super) type Of = (GroupVersionResource, String);
+
+/// What was written through a client and has to be seen.
+#[derive(Default)]
+pub(super) struct Notes {
+    pub(super) written: HashMap<Of, Written>,
+    /// Writes of which it is not known whether they were done, each with the number of the last of them.
+    pub(super) uncertain: HashMap<Of, u64>,
+    last: u64,
+}
+
+impl Notes {
+    /// A write may have been done.
+    pub(super) fn doubt(&mut self, of: Of) {
+        self.last += 1;
+        self.uncertain.insert(of, self.last);
+    }
+
+    /// What came of this one, and those before it, is known.
+    pub(super) fn settle(&mut self, of: &Of, number: u64) {
+        if self.uncertain.get(of) == Some(&number) {
+            self.uncertain.remove(of);
+        }
+    }
+}
 
 /// What has to be seen of one object.
 #[derive(Clone, Debug)]

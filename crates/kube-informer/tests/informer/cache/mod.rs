@@ -11,6 +11,7 @@ mod reading;
 mod regressions;
 mod resync;
 mod scopes;
+mod uncertain;
 
 use std::collections::BTreeSet;
 
