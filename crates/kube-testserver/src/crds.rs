@@ -132,17 +132,25 @@ pub(crate) fn after_marking(cluster: &Arc<Cluster>, resource: &Resource, name: &
     if !resource.is(GROUP, PLURAL) {
         return;
     }
-    let catalog = cluster.catalog();
-    let Some((plural, group)) = name.split_once('.') else { return };
-    let Some(custom) = catalog.find_plural(group, plural) else { return };
+    let Some(custom) = stored_resource(cluster, name) else { return };
     let all = Selector::default();
     let query = PageQuery { namespace: "", selector: &all, at: None, after: None, limit: None };
     let Ok(page) = cluster.store.page(custom.table, &query) else { return };
     for item in page.items {
         // One that somebody else deletes at the same moment is gone as well.
-        let _ = delete_object(cluster, custom, item.namespace(), item.name(), &DeleteOptions::default());
+        let _ = delete_object(cluster, &custom, item.namespace(), item.name(), &DeleteOptions::default());
     }
-    release(cluster, custom);
+    release(cluster, &custom);
+}
+
+/// The resource of a definition in the version in which its objects are stored, which need not be served.
+fn stored_resource(cluster: &Cluster, name: &str) -> Option<Arc<Resource>> {
+    let table = table_of(cluster, name)?;
+    let definitions = cluster.builtin(GROUP, PLURAL)?;
+    let object = cluster.store.get(definitions.table, &object_key("", name))?.object();
+    let definition = Arc::new(Definition::parse(&Value::Object(object)).ok()?);
+    let at = definition.versions.iter().position(|version| version.storage)?;
+    Some(Arc::new(resource(&definition, at, table)))
 }
 
 /// Cleans up after an object is gone: a definition takes its resources along, and the last object of a

@@ -72,6 +72,29 @@ async fn a_definition_without_objects_goes_at_once() {
 }
 
 #[tokio::test]
+async fn a_definition_without_a_served_version_can_be_deleted() {
+    let (_server, client) = start_with_client().await;
+    define_widgets(&client).await;
+    widgets(&client).create(&PostParams::default(), &widget("a", &json!({}))).await.unwrap();
+    let unserve = json!([{"op": "replace", "path": "/spec/versions/0/served", "value": false}]);
+    let unserve = Patch::<()>::Json(serde_json::from_value(unserve).unwrap());
+    definitions(&client).patch(NAME, &PatchParams::default(), &unserve).await.unwrap();
+    assert_eq!(get(&client, WIDGETS).await.code, 404);
+
+    definitions(&client).delete(NAME, &DeleteParams::default()).await.unwrap();
+    assert_eq!(refused(definitions(&client).get(NAME).await).code, 404);
+    define_widgets(&client).await;
+    let left = widgets(&client).list(&ListParams::default()).await.unwrap();
+    assert!(left.items.is_empty(), "its objects are deleted with it");
+
+    let mut never_served = definition("gears", "Gear", &json!({"type": "object"}), &json!({}));
+    never_served["spec"]["versions"][0]["served"] = json!(false);
+    define(&client, never_served).await;
+    definitions(&client).delete("gears.example.com", &DeleteParams::default()).await.unwrap();
+    assert_eq!(refused(definitions(&client).get("gears.example.com").await).code, 404);
+}
+
+#[tokio::test]
 async fn an_object_with_a_finalizer_holds_its_definition() {
     let (_server, client) = start_with_client().await;
     define_widgets(&client).await;
