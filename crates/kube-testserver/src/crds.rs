@@ -276,6 +276,7 @@ fn resource(definition: &Arc<Definition>, at: usize, table: TableId) -> Resource
             create_on_update: false,
             unconditional_update: false,
             returns_deleted: false,
+            any_finalizer: true,
         },
         warning: version.deprecation.as_deref().map(Box::from),
         custom: Some((Arc::clone(definition), at)),

@@ -106,6 +106,16 @@ const RETURNS_DELETED: &[&str] = &[
     "volumeattributesclasses",
 ];
 
+/// Groups whose kinds take finalizers without a domain; so do core's events.
+const ANY_FINALIZER: &[&str] = &[
+    "admissionregistration.k8s.io",
+    "apiextensions.k8s.io",
+    "apiregistration.k8s.io",
+    "coordination.k8s.io",
+    "node.k8s.io",
+    "policy",
+];
+
 /// Selectable fields: plural name, label, path if it is not the label, value when absent.
 const SELECTABLE: &[(&str, &str, &str, &str)] = &[
     ("pods", "spec.nodeName", "", ""),
@@ -199,6 +209,7 @@ pub(crate) fn builtin_resources(store: &Store) -> Vec<Resource> {
                 create_on_update: CREATE_ON_UPDATE.contains(&plural),
                 unconditional_update: !VERSION_REQUIRED.contains(&plural),
                 returns_deleted: RETURNS_DELETED.contains(&plural),
+                any_finalizer: ANY_FINALIZER.contains(&group) || (group, plural) == ("", "events"),
             },
             subresources,
             table,

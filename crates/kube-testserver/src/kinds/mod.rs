@@ -134,6 +134,8 @@ pub(crate) struct Traits {
     pub(crate) unconditional_update: bool,
     /// Deletion answers with the object instead of a `Status`.
     pub(crate) returns_deleted: bool,
+    /// Finalizers need no domain.
+    pub(crate) any_finalizer: bool,
 }
 
 impl Resource {

@@ -11,7 +11,7 @@ use super::{Call, Endpoint, WriteOptions, decode, metadata, rules, with_warnings
 use crate::apply::{self, Manager, Operation};
 use crate::cluster::Cluster;
 use crate::crds;
-use crate::http::Body;
+use crate::http::{Body, parse_version};
 use crate::kinds::Resource;
 use crate::represent::to_storage;
 use crate::status::{About, ApiError};
@@ -62,10 +62,14 @@ fn store_new(
     owned: bool,
 ) -> Result<Created, ApiError> {
     place(resource, namespace, &mut object)?;
-    if !matches!(metadata::text(&object, "resourceVersion"), "" | "0") {
+    // A version that is no number counts as none. A dry run repeats what it was given.
+    let versioned =
+        parse_version(metadata::text(&object, "resourceVersion")).is_ok_and(|version| version > 0);
+    if versioned && !options.dry_run {
         return Err(ApiError::new(500, "", "resourceVersion should not be set on objects to be created"));
     }
     let mut warnings = conform(resource, &mut object, options)?;
+    warnings.extend(metadata::finalizer_warnings(resource, None, &object));
     if resource.namespaced {
         check_namespace(cluster, resource, namespace, &object)?;
     }
@@ -73,6 +77,9 @@ fn store_new(
     crds::check_create(cluster, resource, metadata::text(&object, "name"))?;
     let generated =
         metadata::text(&object, "name").is_empty() && !metadata::text(&object, "generateName").is_empty();
+    if !options.dry_run {
+        metadata::of(&mut object).remove("resourceVersion");
+    }
     set_system_fields(cluster, resource, &mut object);
     rules::before_create(cluster, resource, options.endpoint, &mut object)?;
     for _ in 0..GENERATE_NAME_TRIES {
@@ -216,7 +223,7 @@ fn check_namespace(
 
 fn set_system_fields(cluster: &Cluster, resource: &Resource, object: &mut Value) {
     let metadata = metadata::of(object);
-    for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion"] {
+    for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"] {
         metadata.remove(field);
     }
     metadata.insert("uid".to_owned(), json!(cluster.random.uuid()));

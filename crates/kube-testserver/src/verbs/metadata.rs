@@ -1,5 +1,7 @@
 //! The metadata of objects: what the server sets, what it refuses, and what a client may not change.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value, json};
 
 use crate::kinds::Resource;
@@ -109,13 +111,27 @@ pub(crate) fn problems(resource: &Resource, object: &Value) -> Vec<Cause> {
     if let Some(Value::Object(annotations)) = metadata.get("annotations") {
         annotation_problems(annotations, &mut causes);
     }
-    for (at, finalizer) in finalizers(object).iter().enumerate() {
-        finalizer_problems(at, finalizer, &mut causes);
-    }
     if let Some(Value::Array(owners)) = metadata.get("ownerReferences") {
         owner_problems(owners, &mut causes);
     }
+    finalizer_problems(resource, &finalizers(object), &mut causes);
     causes
+}
+
+/// Returns a warning for each finalizer without a domain that a custom resource did not have before, ordered by name.
+pub(crate) fn finalizer_warnings(resource: &Resource, old: Option<&Value>, new: &Value) -> Vec<String> {
+    if resource.custom.is_none() {
+        return Vec::new();
+    }
+    let before = old.map(finalizers).unwrap_or_default();
+    let added: BTreeSet<&str> = finalizers(new).into_iter().filter(|name| !before.contains(name)).collect();
+    let warning = |name: &str| {
+        format!(
+            "metadata.finalizers: \"{name}\": prefer a domain-qualified finalizer name to avoid accidental conflicts \
+             with other finalizer writers"
+        )
+    };
+    added.into_iter().filter(|name| lacks_domain(name)).map(warning).collect()
 }
 
 /// What of an object's metadata a client changed that it may not change.
@@ -196,16 +212,27 @@ fn annotation_problems(annotations: &Object, causes: &mut Vec<Cause>) {
     }
 }
 
-fn finalizer_problems(at: usize, finalizer: &str, causes: &mut Vec<Cause>) {
-    let field = format!("metadata.finalizers[{at}]");
-    let value = Value::String(finalizer.to_owned());
-    let wrong = names::qualified_name(finalizer);
-    if let Some(why) = wrong.first() {
-        causes.push(Cause::invalid(field, &value, why));
-    } else if !finalizer.contains('/') && !STANDARD_FINALIZERS.contains(&finalizer) {
-        let why = "name is neither a standard finalizer name nor is it fully qualified";
-        causes.push(Cause::invalid(field, &value, why));
+fn finalizer_problems(resource: &Resource, finalizers: &[&str], causes: &mut Vec<Cause>) {
+    const FIELD: &str = "metadata.finalizers";
+    for finalizer in finalizers {
+        let value = Value::from(*finalizer);
+        causes.extend(names::qualified_name(finalizer).iter().map(|why| Cause::invalid(FIELD, &value, why)));
     }
+    if ["orphan", "foregroundDeletion"].iter().all(|policy| finalizers.contains(policy)) {
+        let why = "finalizer orphan and foregroundDeletion cannot be both set";
+        causes.push(Cause::invalid(FIELD, &json!(finalizers), why));
+    }
+    if resource.traits.any_finalizer {
+        return;
+    }
+    for (at, finalizer) in finalizers.iter().enumerate().filter(|(_, name)| lacks_domain(name)) {
+        let why = "name is neither a standard finalizer name nor is it fully qualified";
+        causes.push(Cause::invalid(format!("{FIELD}[{at}]"), &Value::from(*finalizer), why));
+    }
+}
+
+fn lacks_domain(finalizer: &str) -> bool {
+    !finalizer.contains('/') && !STANDARD_FINALIZERS.contains(&finalizer)
 }
 
 fn owner_problems(owners: &[Value], causes: &mut Vec<Cause>) {

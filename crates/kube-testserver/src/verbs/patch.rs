@@ -155,7 +155,9 @@ fn apply_patch(call: &Call, options: &WriteOptions, force: bool) -> Result<Updat
         return Err(ApiError::conflict(resource.about(), &call.name, &why));
     }
     let mut merged = merge(None)?;
-    metadata::of(&mut merged).remove("resourceVersion");
+    if !options.dry_run {
+        metadata::of(&mut merged).remove("resourceVersion");
+    }
     let (object, warnings) = create_owned(&call.cluster, resource, &call.namespace, merged, options)?;
     Ok(Updated { object, created: true, warnings })
 }

@@ -66,7 +66,9 @@ pub(crate) fn put(
     place(resource, namespace, &mut object)?;
     let there = cluster.store.get(resource.table, &object_key(namespace, name)).is_some();
     if !there && resource.traits.create_on_update && options.endpoint == Endpoint::Main {
-        metadata::of(&mut object).remove("resourceVersion");
+        if !options.dry_run {
+            metadata::of(&mut object).remove("resourceVersion");
+        }
         let (object, warnings) = create_object(cluster, resource, namespace, object, options)?;
         return Ok(Updated { object, created: true, warnings });
     }
@@ -114,6 +116,7 @@ pub(crate) fn update_object(
         place(resource, namespace, &mut new)?;
         check_version(resource, name, &current, &new)?;
         let mut warnings = conform(resource, &mut new, options)?;
+        warnings.extend(metadata::finalizer_warnings(resource, Some(&live), &new));
         rules::before_update(resource, options.endpoint, &live, &mut new);
         let mut causes = metadata::forbidden_changes(&live, &new);
         metadata::keep_system_fields(&live, &mut new);

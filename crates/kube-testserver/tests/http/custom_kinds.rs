@@ -349,3 +349,44 @@ async fn fields_can_be_made_selectable() {
     assert_eq!(found, ["a", "c"]);
     assert_eq!(refused(api.list(&ListParams::default().fields("spec.size=1")).await).code, 400);
 }
+
+#[tokio::test]
+async fn a_finalizer_without_a_domain_is_a_warning_for_custom_resources_and_an_error_for_most_others() {
+    let (_server, client) = start_with_client().await;
+    define(&client, definition("widgets", "Widget", &json!({"type": "object"}), &json!({}))).await;
+    let warning = |name: &str| {
+        format!(
+            "299 - \"metadata.finalizers: \\\"{name}\\\": prefer a domain-qualified finalizer name to avoid accidental \
+             conflicts with other finalizer writers\""
+        )
+    };
+    let with = |name: &str, finalizers: Value| json!({"metadata": {"name": name, "finalizers": finalizers}});
+    let mut held = with("a", json!(["foo", "foo", "example.com/hold", "orphan"]));
+    (held["apiVersion"], held["kind"]) = (json!("example.com/v1"), json!("Widget"));
+    let made = send_json(&client, Method::POST, WIDGETS, &held).await;
+    assert_eq!((made.code.as_u16(), made.header("warning")), (201, &*warning("foo")), "{}", made.text());
+
+    let path = format!("{WIDGETS}/a");
+    let patch = async |patch: Value| {
+        send_as(&client, Method::PATCH, &path, "application/merge-patch+json", &patch).await
+    };
+    let labelled = patch(json!({"metadata": {"labels": {"a": "b"}}})).await;
+    assert_eq!((labelled.code.as_u16(), labelled.header("warning")), (200, ""));
+    let added = patch(json!({"metadata": {"finalizers": ["foo", "bar"]}})).await;
+    assert_eq!((added.code.as_u16(), added.header("warning")), (200, &*warning("bar")));
+    let malformed = patch(json!({"metadata": {"finalizers": ["Bad Name"]}})).await;
+    assert_eq!(
+        (malformed.code.as_u16(), &malformed.json()["details"]["causes"][0]["field"]),
+        (422, &json!("metadata.finalizers"))
+    );
+
+    for (path, code) in [
+        ("/api/v1/namespaces/default/configmaps", 422),
+        ("/apis/rbac.authorization.k8s.io/v1/clusterroles", 422),
+        ("/apis/coordination.k8s.io/v1/namespaces/default/leases", 201),
+        ("/apis/policy/v1/namespaces/default/poddisruptionbudgets", 201),
+    ] {
+        let found = send_json(&client, Method::POST, path, &with("a", json!(["foo"]))).await;
+        assert_eq!((found.code.as_u16(), found.header("warning")), (code, ""), "{path}: {}", found.text());
+    }
+}

@@ -394,3 +394,16 @@ async fn empty_maps_and_lists_of_metadata_are_left_out() {
     fields.retain(|field| *field != "managedFields");
     assert_eq!(fields, ["creationTimestamp", "name", "namespace", "resourceVersion", "uid"]);
 }
+
+#[tokio::test]
+async fn a_dry_run_takes_an_object_with_a_version_and_answers_with_that_version() {
+    let (_server, client) = start_with_client().await;
+    for version in ["5", "x", "0"] {
+        let new = json!({"metadata": {"name": "a", "resourceVersion": version}});
+        let tried = send_json(&client, Method::POST, &format!("{MAPS}?dryRun=All"), &new).await;
+        assert_eq!(tried.code, 201, "{}", tried.text());
+        assert_eq!(tried.json()["metadata"]["resourceVersion"], version);
+    }
+    let new = json!({"metadata": {"name": "a", "resourceVersion": "5"}});
+    assert_eq!(send_json(&client, Method::POST, MAPS, &new).await.code, 500);
+}
