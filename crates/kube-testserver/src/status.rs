@@ -126,6 +126,12 @@ impl ApiError {
         Self::new(406, "NotAcceptable", why)
     }
 
+    /// A path whose answers have one media type, which the client does not accept.
+    pub(crate) fn no_such_representation(media_type: &str) -> Self {
+        let message = format!("406: Not Acceptable\n\nAvailable representations: {media_type}");
+        Self { details: Some(Box::default()), ..Self::not_acceptable(message) }
+    }
+
     pub(crate) fn already_exists(about: About<'_>, name: &str) -> Self {
         let message = format!("{} \"{name}\" already exists", about.qualified());
         Self { details: about.details(name), ..Self::new(409, "AlreadyExists", message) }

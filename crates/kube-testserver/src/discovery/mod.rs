@@ -7,7 +7,7 @@ use http::{HeaderValue, Method, Response, header};
 use serde_json::{Value, json};
 
 use crate::cluster::Cluster;
-use crate::http::{Body, Encoding, Encodings, Query, ranges, reply};
+use crate::http::{Body, Encoding, Encodings, JSON, Query, ranges, reply};
 use crate::status::ApiError;
 
 /// The version of Kubernetes whose kinds the server knows.
@@ -40,9 +40,8 @@ pub(crate) fn answer(
         return error(&ApiError::method_not_allowed());
     }
     match (path, aggregated) {
-        // It has no protobuf form.
-        (["version"], _) if encoding == Encoding::Protobuf => error(&encodings.not_acceptable()),
-        (["version"], _) => reply::json(200, &version()),
+        (["version"], _) if takes(accept, &[JSON, "*/*"]) => reply::json(200, &version()),
+        (["version"], _) => error(&ApiError::no_such_representation(JSON)),
         (["healthz" | "livez" | "readyz"], _) => health(path[0], query),
         (["healthz" | "livez" | "readyz", _check], _) => reply::text(200, "ok"),
         (["api"], Some(encoding)) => aggregated_reply(encoding, &groups::aggregated(&catalog, true)),
@@ -64,8 +63,14 @@ pub(crate) fn answer(
             None if catalog.is_builtin_group(group) => error(&ApiError::no_such_path()),
             None => not_found(),
         },
+        // The index has one form, whatever is asked for.
+        (["openapi", "v3"], _) => reply::text(200, &openapi::index(cluster).to_string()),
+        (["openapi", "v2"] | ["openapi", "v3", _, ..], _)
+            if !takes(accept, &[JSON, "application/*", "*/*"]) =>
+        {
+            reply::empty(406)
+        }
         (["openapi", "v2"], _) => reply::json(200, &openapi::v2(cluster)),
-        (["openapi", "v3"], _) => reply::json(200, &openapi::index(cluster)),
         (["openapi", "v3", "api", version], _) => openapi_reply(openapi::v3(cluster, "", version)),
         (["openapi", "v3", "apis", group, version], _) => openapi_reply(openapi::v3(cluster, group, version)),
         ([], _) => reply::json(200, &json!({"paths": groups::paths(&catalog)})),
@@ -93,6 +98,11 @@ fn health(check: &str, query: &Query) -> Response<Body> {
         return reply::text(200, &format!("[+]ping ok\n{check} check passed\n"));
     }
     reply::text(200, "ok")
+}
+
+/// Returns whether an `Accept` header names one of these media types, with any parameters; an empty one accepts everything.
+fn takes(accept: &str, kinds: &[&str]) -> bool {
+    accept.trim().is_empty() || ranges(accept).iter().any(|range| kinds.contains(&range.kind))
 }
 
 /// The encoding in which everything is asked for at once; none if it is asked for piece by piece.

@@ -5,7 +5,7 @@ use kube_wire::ProtoMessage;
 use crate::kinds::{Resource, Verb};
 use crate::status::ApiError;
 
-const JSON: &str = "application/json";
+pub(crate) const JSON: &str = "application/json";
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 
 /// How answers are written.

@@ -7,7 +7,7 @@ mod query;
 pub(crate) mod reply;
 mod resolve;
 
-pub(crate) use accept::{Encoding, Encodings, Form, MetaVersion, ranges};
+pub(crate) use accept::{Encoding, Encodings, Form, JSON, MetaVersion, ranges};
 pub(crate) use body::{Body, BrokenBody, CHUNK_BYTES};
 pub(crate) use query::{ListOptions, Query, VersionMatch, invalid_options, parse_version};
 
@@ -65,7 +65,9 @@ where
     let number = cluster.log.add(record(&head, &route, verb, name));
 
     let encoding = cluster.options.encodings.of_status(&accepted(headers));
-    let outcome = match (user, route) {
+    // The time limit is checked before everything else, authentication included.
+    let limit = if is_long_running(&route, verb) { Ok(()) } else { query::check_timeout(&query) };
+    let outcome = match (limit.and(user), route) {
         (Err(error), _) => Ok(reply::error(encoding, &error)),
         (Ok(user), Route::Other(segments)) => Ok(other(cluster, &head, &query, &user, &segments).await),
         (Ok(user), Route::Resource(path)) => {
@@ -78,6 +80,14 @@ where
         cluster.log.answered(number, response.status().as_u16(), content_type);
     }
     outcome
+}
+
+/// Returns whether a request has no time limit: watches, and connections to pods.
+fn is_long_running(route: &Route, verb: Option<Verb>) -> bool {
+    const CONNECTIONS: [&str; 5] = ["attach", "exec", "log", "portforward", "proxy"];
+    let Route::Resource(path) = route else { return false };
+    let subresource = path.subresource.split('/').next().unwrap_or("");
+    verb == Some(Verb::Watch) || CONNECTIONS.contains(&subresource)
 }
 
 /// A request for a resource, before it is known whether the resource exists.
@@ -179,9 +189,6 @@ where
     let text = |name: header::HeaderName| header_text(headers, name.as_str()).unwrap_or("").to_owned();
     let encodings = cluster.options.encodings;
     let (form, encoding) = accept::negotiate(&accepted(headers), encodings, &resource, verb)?;
-    if verb != Verb::Watch {
-        query::check_timeout(&asked.query)?;
-    }
     if matches!(form, Form::Table(_)) {
         query::check_include_object(&asked.query)?;
     }

@@ -46,9 +46,9 @@ pub(crate) fn text(code: u16, body: &str) -> Response<Body> {
     with_type(code, "text/plain; charset=utf-8", Body::full(body.to_owned()))
 }
 
-/// An answer that says nothing.
-pub(crate) fn nothing() -> Response<Body> {
-    let mut response = text(204, "");
+/// An answer that is a code alone.
+pub(crate) fn empty(code: u16) -> Response<Body> {
+    let mut response = text(code, "");
     response.headers_mut().remove(header::CONTENT_TYPE);
     response
 }

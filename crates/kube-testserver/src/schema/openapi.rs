@@ -2,8 +2,9 @@
 //!
 //! They are made for the readers that exist: `kubectl explain` (paths and schemas), `kubectl apply` and
 //! `create` (does PATCH know `fieldValidation`; merge keys for a three-way patch), and generators of typed
-//! clients. Fields have no descriptions.
+//! clients. Fields have no descriptions but those that every object has.
 
+mod custom;
 mod paths;
 
 use std::collections::hash_map::DefaultHasher;
@@ -12,6 +13,7 @@ use std::hash::Hasher;
 
 use serde_json::{Map, Value, json};
 
+use self::custom::custom_name;
 use super::{Field, ListMerge, Object, Scalar, Type, TypeId, TypeRef, builtin};
 
 /// A resource to describe.
@@ -218,37 +220,15 @@ impl<'a> Components<'a> {
         (item, list)
     }
 
-    fn custom(&mut self, resource: &OpenApiResource<'_>) -> Value {
-        let open = || json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
-        let mut schema = resource.raw_schema.cloned().unwrap_or_else(open);
-        if self.dialect == Dialect::V2 {
-            without_v3_keywords(&mut schema);
+    /// A schema with more to say about it. In v3 a reference stands alone, so the rest goes around it.
+    fn extended(&self, mut schema: Value, extra: Map<String, Value>) -> Value {
+        if self.dialect == Dialect::V3 && !extra.is_empty() && schema.get("$ref").is_some() {
+            schema = json!({ "allOf": [schema] });
         }
-        let metadata = self.meta("Pod");
         if let Value::Object(schema) = &mut schema {
-            let properties = schema.entry("properties").or_insert_with(|| json!({}));
-            properties["apiVersion"] = json!({ "type": "string" });
-            properties["kind"] = json!({ "type": "string" });
-            properties["metadata"] = metadata;
-            schema.insert(GVK.to_owned(), json!([gvk(resource.group, resource.version, resource.kind)]));
+            schema.extend(extra);
         }
         schema
-    }
-
-    fn custom_list(&mut self, resource: &OpenApiResource<'_>, item: &Value) -> Value {
-        let kind = format!("{}List", resource.kind);
-        json!({
-            "type": "object",
-            "description": format!("{kind} in {}", api_version(resource.group, resource.version)),
-            "required": ["items"],
-            "properties": {
-                "apiVersion": { "type": "string" },
-                "kind": { "type": "string" },
-                "metadata": self.meta("PodList"),
-                "items": { "type": "array", "items": item },
-            },
-            GVK: [gvk(resource.group, resource.version, &kind)],
-        })
     }
 
     /// A reference to the type of `metadata`, by way of a kind that has it.
@@ -282,7 +262,7 @@ impl<'a> Components<'a> {
             schema["x-kubernetes-map-type"] = json!("atomic");
         }
         if object.preserve_unknown {
-            schema["x-kubernetes-preserve-unknown-fields"] = json!(true);
+            schema[PRESERVE] = json!(true);
         }
         if let Some(kinds) = self.kinds.get(&ty.id) {
             let split = |version: &'static str| version.rsplit_once('/').unwrap_or(("", version));
@@ -296,7 +276,7 @@ impl<'a> Components<'a> {
     }
 
     fn field(&mut self, field: &Field, owner: TypeRef<'a>) -> Value {
-        let mut schema = self.ty(owner.schema.at(field.ty));
+        let schema = self.ty(owner.schema.at(field.ty));
         let mut extra = Map::new();
         let strategy = &field.strategy;
         let words =
@@ -311,20 +291,16 @@ impl<'a> Components<'a> {
         if let Some(default) = &field.default {
             extra.insert("default".to_owned(), default.clone());
         }
-        // In v3 a reference stands alone, so what else there is to say goes around it.
-        if self.dialect == Dialect::V3 && !extra.is_empty() && schema.get("$ref").is_some() {
-            schema = json!({ "allOf": [schema] });
+        if self.kinds.contains_key(&owner.id) && COMMON_FIELDS.contains(&&*field.name) {
+            extra.insert("description".to_owned(), json!(common_description(&field.name)));
         }
-        if let Value::Object(schema) = &mut schema {
-            schema.extend(extra);
-        }
-        schema
+        self.extended(schema, extra)
     }
 
     fn ty(&mut self, ty: TypeRef<'a>) -> Value {
         match ty.ty() {
             Type::Any | Type::Object(_) if ty.name().is_some() => self.named(ty),
-            Type::Any => json!({ "x-kubernetes-preserve-unknown-fields": true }),
+            Type::Any => json!({ PRESERVE: true }),
             Type::Scalar(scalar) => self.scalar(*scalar),
             Type::Object(object) => self.object(object, ty),
             Type::Map { value, atomic } => {
@@ -387,36 +363,23 @@ fn is_atomic(ty: TypeRef<'_>) -> bool {
     matches!(ty.ty(), Type::Object(Object { atomic: true, .. }))
 }
 
+/// Objects may have fields that their schema does not name.
+const PRESERVE: &str = "x-kubernetes-preserve-unknown-fields";
+
 const GVK: &str = "x-kubernetes-group-version-kind";
 
 fn gvk(group: &str, version: &str, kind: &str) -> Value {
     json!({ "group": group, "version": version, "kind": kind })
 }
 
-/// `com.example.v1.Widget` for `Widget` in `example.com/v1`.
-fn custom_name(resource: &OpenApiResource<'_>) -> String {
-    let mut parts: Vec<&str> = resource.group.rsplit('.').collect();
-    parts.extend([resource.version, resource.kind]);
-    parts.join(".")
-}
+/// The fields that every object has.
+const COMMON_FIELDS: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
-/// OpenAPI v2 has no alternatives and no `nullable`; what may be `null` has no type there.
-fn without_v3_keywords(schema: &mut Value) {
-    match schema {
-        Value::Object(map) => {
-            if map.get("nullable") == Some(&Value::Bool(true)) {
-                map.remove("type");
-            }
-            for keyword in ["oneOf", "anyOf", "allOf", "not", "nullable"] {
-                // A property may have such a name: then its value is a schema, never a list or a boolean.
-                if map.get(keyword).is_some_and(|value| !value.is_object() || keyword == "not") {
-                    map.remove(keyword);
-                }
-            }
-            map.values_mut().for_each(without_v3_keywords);
-        }
-        Value::Array(list) => list.iter_mut().for_each(without_v3_keywords),
-        _ => {}
+fn common_description(field: &str) -> &'static str {
+    match field {
+        "apiVersion" => "The group and version of the schema of this object, for example apps/v1.",
+        "kind" => "The kind of this object, in CamelCase. The path of a request implies it.",
+        _ => "Name, version, labels and what else every object or list has.",
     }
 }
 

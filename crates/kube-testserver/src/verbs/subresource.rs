@@ -36,7 +36,7 @@ pub(crate) async fn dispatch(call: &Call) -> Result<Response<Body>, ApiError> {
             let pod = live_object(&call.resource, &*find(call).await?);
             let node = pod.pointer("/spec/nodeName").and_then(Value::as_str).unwrap_or("");
             // A pod without a node has nothing to say, not even nothing.
-            Ok(if node.is_empty() { reply::nothing() } else { reply::text(200, "") })
+            Ok(if node.is_empty() { reply::empty(204) } else { reply::text(200, "") })
         }
         ("exec" | "attach" | "portforward", _) => {
             let pod = live_object(&call.resource, &*find(call).await?);

@@ -172,3 +172,147 @@ async fn openapi_v3_has_a_document_for_each_group_and_version() {
     }
     assert_eq!(get(&client, "/openapi/v3/apis/nobody.example.com/v1").await.code, 404);
 }
+
+#[tokio::test]
+async fn the_version_is_json_for_every_accept_header_that_includes_json() {
+    const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
+    let (_server, client) = start_with_client().await;
+    for (accept, code) in [
+        (&*format!("{PROTOBUF},application/json"), 200),
+        ("text/html,application/json", 200),
+        ("application/json;q=0.5,text/html", 200),
+        ("application/json;as=Table;v=v1;g=meta.k8s.io", 200),
+        ("*/*", 200),
+        ("", 200),
+        (PROTOBUF, 406),
+        ("text/html", 406),
+        ("application/*", 406),
+    ] {
+        let found = answer(&client, get_with("/version", &[("accept", accept)])).await;
+        assert_eq!(found.code, code, "{accept}");
+        if code == 406 && accept != PROTOBUF {
+            let refused = found.json();
+            assert_eq!(
+                refused["message"],
+                "406: Not Acceptable\n\nAvailable representations: application/json"
+            );
+            assert_eq!((&refused["reason"], &refused["details"]), (&json!("NotAcceptable"), &json!({})));
+        }
+    }
+    for path in ["/", "/healthz", "/openapi/v3", "/nowhere"] {
+        let plain = get(&client, path).await;
+        let html = answer(&client, get_with(path, &[("accept", "text/html")])).await;
+        assert_eq!((html.code, html.text()), (plain.code, plain.text()), "{path} has one form");
+    }
+}
+
+#[tokio::test]
+async fn openapi_in_a_form_that_is_not_served_is_406_with_an_empty_body() {
+    let (_server, client) = start_with_client().await;
+    let protobuf =
+        |version: &str| format!("application/com.github.proto-openapi.spec.{version}@v1.0+protobuf");
+    for (path, version) in [("/openapi/v2", "v2"), ("/openapi/v3/api/v1", "v3")] {
+        for accept in ["text/html", "application/vnd.kubernetes.protobuf", &protobuf(version)] {
+            let found = answer(&client, get_with(path, &[("accept", accept)])).await;
+            assert_eq!((found.code.as_u16(), found.text().as_str()), (406, ""), "{path} {accept}");
+        }
+        for accept in
+            ["application/*", &format!("{},application/json", protobuf(version)), "application/json;as=Table"]
+        {
+            let found = answer(&client, get_with(path, &[("accept", accept)])).await;
+            assert_eq!(
+                (found.code.as_u16(), found.header("content-type")),
+                (200, "application/json"),
+                "{accept}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_invalid_timeout_is_400_on_every_path_before_authentication() {
+    let (server, client) = start_with_client().await;
+    let nobody = server.client_with_token("who?").unwrap();
+    let why = "invalid timeout specified in the request URL - time: invalid duration \"soon\"";
+    for path in [
+        "/",
+        "/version",
+        "/healthz",
+        "/api",
+        "/api/v1",
+        "/apis",
+        "/apis/apps",
+        "/openapi/v2",
+        "/nowhere",
+        "/apis/nowhere.io/v1/things",
+        "/api/v1/nothings",
+        "/api/v1/configmaps",
+        "/api/v1/configmaps/a",
+    ] {
+        for client in [&client, &nobody] {
+            let found = get(client, &format!("{path}?timeout=soon")).await;
+            assert_eq!((found.code.as_u16(), found.json()["message"].as_str()), (400, Some(why)), "{path}");
+        }
+        let plain = get(&client, path).await;
+        for timeout in ["", "1s", "-1s", "0"] {
+            assert_eq!(get(&client, &format!("{path}?timeout={timeout}")).await.code, plain.code, "{path}");
+        }
+    }
+    // Watches and connections to pods have no time limit.
+    let watch = "/api/v1/configmaps?watch=1&timeoutSeconds=1&resourceVersion=x&timeout=soon";
+    assert_eq!(get(&client, watch).await.code, 500, "its version is looked at");
+    for subresource in ["log", "exec", "attach", "portforward"] {
+        let path = format!("/api/v1/namespaces/default/pods/x/{subresource}?timeout=soon");
+        assert_eq!(get(&client, &path).await.code, 404, "{subresource}");
+    }
+}
+
+#[tokio::test]
+async fn openapi_v2_has_no_fields_of_a_kind_that_preserves_unknown_fields() {
+    let (_server, client) = start_with_client().await;
+    let open = json!({"type": "object", "description": "words", "x-kubernetes-preserve-unknown-fields": true,
+        "properties": {"spec": {"type": "object"}}});
+    define(&client, definition("widgets", "Widget", &open, &json!({}))).await;
+    let inner = json!({"type": "object", "properties": {
+        "any": {"type": "object", "description": "gone", "x-kubernetes-preserve-unknown-fields": true,
+            "properties": {"a": {"type": "string"}}},
+        "maybe": {"type": "object", "nullable": true, "description": "kept", "properties": {"a": {"type": "string"}}},
+    }});
+    define(&client, definition("gears", "Gear", &inner, &json!({}))).await;
+    let kind = |kind: &str| json!([{"group": "example.com", "kind": kind, "version": "v1"}]);
+
+    let v2 = get_json(&client, "/openapi/v2").await["definitions"].clone();
+    let widget = json!({"type": "object", "x-kubernetes-group-version-kind": kind("Widget")});
+    assert_eq!(v2["com.example.v1.Widget"], widget);
+    let gear = properties(&v2, "com.example.v1.Gear");
+    assert_eq!(gear["any"], json!({"x-kubernetes-preserve-unknown-fields": true, "description": "gone"}));
+    assert_eq!(gear["maybe"], json!({"description": "kept"}));
+
+    let v3 = get_json(&client, "/openapi/v3/apis/example.com/v1").await["components"]["schemas"].clone();
+    let widget = &v3["com.example.v1.Widget"];
+    assert_eq!(widget["description"], "words");
+    assert_eq!(widget["x-kubernetes-preserve-unknown-fields"], true);
+    assert!(properties(&v3, "com.example.v1.Widget").get("spec").is_some());
+}
+
+#[tokio::test]
+async fn openapi_describes_api_version_kind_and_metadata() {
+    let (_server, client) = start_with_client().await;
+    with_widgets(&client).await;
+    let v2 = get_json(&client, "/openapi/v2").await["definitions"].clone();
+    let v3 = get_json(&client, "/openapi/v3/apis/example.com/v1").await["components"]["schemas"].clone();
+    for (schemas, kind) in [
+        (&v2, "com.example.v1.Widget"),
+        (&v2, "com.example.v1.WidgetList"),
+        (&v3, "com.example.v1.Widget"),
+        (&v2, "io.k8s.api.core.v1.ConfigMap"),
+        (&v2, "io.k8s.api.core.v1.ConfigMapList"),
+    ] {
+        for field in ["apiVersion", "kind", "metadata"] {
+            let description = properties(schemas, kind)[field]["description"].as_str().unwrap_or("");
+            assert!(!description.is_empty(), "{kind} {field}");
+        }
+    }
+    // In v3 a reference stands alone, so the description goes around it.
+    assert!(properties(&v3, "com.example.v1.Widget")["metadata"]["allOf"][0]["$ref"].is_string());
+}

@@ -136,7 +136,7 @@ fn custom_resources_keep_their_own_schema_and_have_no_strategic_merge() {
     let document = v3("example.com", "v1", &[widgets(&schema)]);
     let widget = &document["components"]["schemas"]["com.example.v1.Widget"];
     assert_eq!(widget["properties"]["spec"], schema["properties"]["spec"]);
-    assert!(widget["properties"]["metadata"]["$ref"].is_string());
+    assert!(widget["properties"]["metadata"]["allOf"][0]["$ref"].is_string());
     assert_eq!(widget[GVK][0]["kind"], "Widget");
     let patch = &document["paths"]["/apis/example.com/v1/namespaces/{namespace}/widgets/{name}"]["patch"];
     let content: Vec<_> = patch["requestBody"]["content"].as_object().expect("content").keys().collect();
