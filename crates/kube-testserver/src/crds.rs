@@ -268,7 +268,12 @@ fn resource(definition: &Arc<Definition>, at: usize, table: TableId) -> Resource
             .storage_version()
             .into_iter()
             .flat_map(|stored| &stored.selectable)
-            .map(|field| Selectable { label: field.name.as_str().into(), path: Vec::new(), absent: "" })
+            .map(|field| Selectable {
+                label: field.name.as_str().into(),
+                path: Vec::new(),
+                fallback: Vec::new(),
+                absent: "",
+            })
             .collect(),
         traits: Traits {
             generation: true,

@@ -28,7 +28,7 @@ pub(crate) fn group(catalog: &Catalog, name: &str) -> Option<Value> {
 pub(crate) fn resource_list(catalog: &Catalog, group: &str, version: &str) -> Option<Value> {
     let mut resources = Vec::new();
     for resource in served(catalog, group, version) {
-        resources.push(resource_object(resource));
+        resources.push(resource_object(catalog, resource));
         resources.extend(resource.subresources.iter().map(|sub| subresource_object(resource, sub)));
     }
     if resources.is_empty() {
@@ -90,7 +90,7 @@ fn group_object(name: &str, versions: &[&str]) -> Value {
     json!({"name": name, "preferredVersion": entries.first(), "versions": entries})
 }
 
-fn resource_object(resource: &Resource) -> Value {
+fn resource_object(catalog: &Catalog, resource: &Resource) -> Value {
     let mut object = json!({
         "name": resource.plural,
         "singularName": resource.singular,
@@ -103,6 +103,9 @@ fn resource_object(resource: &Resource) -> Value {
     }
     if !resource.categories.is_empty() {
         object["categories"] = json!(resource.categories);
+    }
+    if let Some(hash) = resource.storage_version_hash(catalog) {
+        object["storageVersionHash"] = json!(hash);
     }
     object
 }

@@ -163,7 +163,7 @@ const DEPRECATED: &[(&str, &str, &str, &str, &str, &str)] = &[
     ("storagemigration.k8s.io", "v1beta1", "", "1.37", "1.40", "storagemigration.k8s.io/v1"),
 ];
 
-/// Events are kept in their core form; both groups select on the same stored fields.
+/// Events are kept in their core form; both groups store the same fields. The new one does not select on the source.
 const EVENT_FIELDS: &[(&str, &str, &str)] = &[
     ("involvedObject.kind", "regarding.kind", "involvedObject.kind"),
     ("involvedObject.namespace", "regarding.namespace", "involvedObject.namespace"),
@@ -174,7 +174,7 @@ const EVENT_FIELDS: &[(&str, &str, &str)] = &[
     ("involvedObject.fieldPath", "regarding.fieldPath", "involvedObject.fieldPath"),
     ("reason", "reason", "reason"),
     ("reportingComponent", "reportingController", "reportingComponent"),
-    ("source", "deprecatedSource.component", "source.component"),
+    ("source", "", "source.component"),
     ("type", "type", "type"),
 ];
 
@@ -266,12 +266,14 @@ fn subresource(text: &str, parent_kind: &str) -> Subresource {
 }
 
 fn selectable(group: &str, plural: &str) -> Vec<Selectable> {
-    let path = |path: &str| path.split('.').map(Box::from).collect();
+    let path = |path: &str| -> Vec<Box<str>> { path.split('.').map(Box::from).collect() };
     if plural == "events" {
         let new_api = !group.is_empty();
         let field = |&(core, new, stored): &(&str, &str, &str)| Selectable {
             label: if new_api { new } else { core }.into(),
             path: path(stored),
+            // An event of the new kind names its controller only.
+            fallback: if core == "source" { path("reportingComponent") } else { Vec::new() },
             absent: "",
         };
         return EVENT_FIELDS.iter().map(field).collect();
@@ -282,6 +284,7 @@ fn selectable(group: &str, plural: &str) -> Vec<Selectable> {
         .map(|(_, label, at, absent)| Selectable {
             label: (*label).into(),
             path: path(if at.is_empty() { label } else { at }),
+            fallback: Vec::new(),
             absent,
         })
         .collect()

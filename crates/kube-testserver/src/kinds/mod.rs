@@ -8,6 +8,8 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
+use base64::Engine as _;
+
 use crate::crd::{Definition, compare_versions};
 use crate::schema::{self, TypeRef};
 use crate::status::About;
@@ -113,10 +115,12 @@ pub(crate) struct Subresource {
 /// A field that field selectors may name, beyond `metadata.name` and `metadata.namespace`.
 #[derive(Debug)]
 pub(crate) struct Selectable {
-    /// What a selector says.
+    /// What a selector says; empty for a field that another version of the resource selects on.
     pub(crate) label: Box<str>,
     /// Where the value is, as field names from the root.
     pub(crate) path: Vec<Box<str>>,
+    /// Where it is if that field is absent or empty; no field names if there is no such place.
+    pub(crate) fallback: Vec<Box<str>>,
     /// The value of an absent field.
     pub(crate) absent: &'static str,
 }
@@ -167,6 +171,32 @@ impl Resource {
             Some((definition, at)) => definition.versions.get(*at)?.type_ref(),
             None => schema::builtin().root(&self.api_version(), &self.kind),
         }
+    }
+
+    /// Returns the group and version in which objects are stored; none for kinds that are not stored.
+    fn storage_version<'a>(&'a self, catalog: &'a Catalog) -> Option<(&'a str, &'a str)> {
+        if let Some((definition, _)) = &self.custom {
+            return Some((&self.group, &definition.storage_version()?.name));
+        }
+        if !self.verbs.contains(&Verb::Get) || !self.verbs.contains(&Verb::Create) {
+            return None;
+        }
+        match (&*self.group, &*self.plural) {
+            // Both event APIs share the objects of the core group.
+            (_, "events") => Some(("", "v1")),
+            ("apiextensions.k8s.io", "customresourcedefinitions") => Some((&self.group, "v1beta1")),
+            (group, plural) => Some((group, &catalog.find_plural(group, plural)?.version)),
+        }
+    }
+
+    /// Returns discovery's hash of the storage version: the first eight bytes of the SHA-256 of `GROUP/VERSION/KIND`, in
+    /// base64. None for kinds that are not stored.
+    pub(crate) fn storage_version_hash(&self, catalog: &Catalog) -> Option<String> {
+        let (group, version) = self.storage_version(catalog)?;
+        let stored = format!("{group}/{version}/{}", self.kind);
+        let digest = ring::digest::digest(&ring::digest::SHA256, stored.as_bytes());
+        let head = digest.as_ref().get(..8)?;
+        Some(base64::engine::general_purpose::STANDARD.encode(head))
     }
 
     /// What a selector is told that names a field which cannot be selected on.

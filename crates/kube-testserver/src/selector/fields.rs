@@ -37,7 +37,10 @@ impl FieldSelector {
                 "metadata.name" => Field::Name,
                 "metadata.namespace" => Field::Namespace,
                 _ => Field::Of(
-                    selectable.iter().position(|known| **known == *path).ok_or_else(|| unknown(path))?,
+                    selectable
+                        .iter()
+                        .position(|known| !path.is_empty() && **known == *path)
+                        .ok_or_else(|| unknown(path))?,
                 ),
             };
             terms.push(Term { field, value: unescape(value)?, equal });

@@ -168,16 +168,20 @@ pub(crate) fn reset_fields(resource: &Resource, endpoint: Endpoint) -> ResetFiel
 
 /// The value of a selectable field, as selectors compare it.
 pub(crate) fn field_text(object: &Map<String, Value>, field: &Selectable) -> String {
-    let mut steps = field.path.iter();
-    let mut value = steps.next().and_then(|step| object.get(&**step));
-    for step in steps {
-        value = value.and_then(|value| value.get(&**step));
-    }
-    match value {
+    let text = match value_at(object, &field.path) {
         None | Some(Value::Null) => field.absent.to_owned(),
         Some(Value::String(text)) => text.clone(),
         Some(other) => other.to_string(),
+    };
+    match value_at(object, &field.fallback) {
+        Some(Value::String(fallback)) if text.is_empty() => fallback.clone(),
+        _ => text,
     }
+}
+
+fn value_at<'a>(object: &'a Map<String, Value>, path: &[Box<str>]) -> Option<&'a Value> {
+    let (first, rest) = path.split_first()?;
+    rest.iter().try_fold(object.get(&**first)?, |value, step| value.get(&**step))
 }
 
 /// New objects are in this phase, unless a seed says otherwise.

@@ -341,7 +341,63 @@ async fn the_two_apis_of_events_show_the_same_objects() {
         ("/api/v1/events?fieldSelector=involvedObject.name%3Dp", 1),
         ("/api/v1/events?fieldSelector=involvedObject.name%3Dq", 0),
         ("/apis/events.k8s.io/v1/events?fieldSelector=regarding.name%3Dp", 1),
+        ("/api/v1/events?fieldSelector=reportingComponent%3Dexample.com/c", 1),
+        // It has no source, so the controller that reports it stands in.
+        ("/api/v1/events?fieldSelector=source%3Dexample.com/c", 1),
+        ("/api/v1/events?fieldSelector=source%3D", 0),
+        ("/apis/events.k8s.io/v1/events?fieldSelector=reportingController%3Dexample.com/c", 1),
     ] {
         assert_eq!(get_json(&client, path).await["items"].as_array().unwrap().len(), count, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn only_the_fields_that_kubernetes_names_select_events() {
+    let (_server, client) = start_with_client().await;
+    for (path, field) in [
+        ("/api/v1/events", "reportingController"),
+        ("/apis/events.k8s.io/v1/events", "deprecatedSource.component"),
+    ] {
+        let found = get(&client, &format!("{path}?fieldSelector={field}%3Dx")).await;
+        assert_eq!(found.json()["message"], format!("field label not supported: {field}"));
+    }
+}
+
+/// The hash of a resource's stored version, as discovery shows it.
+async fn storage_hash(client: &Client, root: &str, plural: &str) -> Value {
+    let list = get_json(client, root).await;
+    let resources = list["resources"].as_array().unwrap();
+    resources.iter().find(|resource| resource["name"] == plural).unwrap()["storageVersionHash"].clone()
+}
+
+#[tokio::test]
+async fn discovery_has_a_hash_of_the_version_in_which_objects_are_stored() {
+    let (server, client) = start_with_client().await;
+    let mut crd = crate::support::definition("widgets", "Widget", &json!({"type": "object"}), &json!({}));
+    let mut older = crd["spec"]["versions"][0].clone();
+    (older["name"], older["storage"]) = (json!("v1beta1"), json!(false));
+    crd["spec"]["versions"].as_array_mut().unwrap().push(older);
+    server.put(&crd).unwrap();
+    // What kube-apiserver 1.36 shows.
+    for (root, plural, hash) in [
+        ("/api/v1", "pods", "xPOwRZ+Yhw8="),
+        ("/api/v1", "events", "r2yiGXH7wu8="),
+        ("/apis/events.k8s.io/v1", "events", "r2yiGXH7wu8="),
+        ("/apis/autoscaling/v1", "horizontalpodautoscalers", "qwQve8ut294="),
+        ("/apis/autoscaling/v2", "horizontalpodautoscalers", "qwQve8ut294="),
+        ("/apis/apiextensions.k8s.io/v1", "customresourcedefinitions", "jfWCUB31mvA="),
+        ("/apis/example.com/v1", "widgets", "gIwvi5rymmg="),
+        ("/apis/example.com/v1beta1", "widgets", "gIwvi5rymmg="),
+    ] {
+        assert_eq!(storage_hash(&client, root, plural).await, hash, "{root} {plural}");
+    }
+    // What is not stored has none.
+    for (root, plural) in [
+        ("/api/v1", "bindings"),
+        ("/api/v1", "componentstatuses"),
+        ("/api/v1", "pods/status"),
+        ("/apis/authentication.k8s.io/v1", "tokenreviews"),
+    ] {
+        assert_eq!(storage_hash(&client, root, plural).await, Value::Null, "{root} {plural}");
     }
 }
