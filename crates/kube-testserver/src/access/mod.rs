@@ -14,6 +14,9 @@ use crate::status::{About, ApiError};
 /// The group whose members may do everything.
 const MASTERS: &str = "system:masters";
 
+/// The audience of this server's own tokens.
+pub(crate) const API_AUDIENCE: &str = "https://kubernetes.default.svc";
+
 /// Somebody who sends requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct User {
@@ -33,10 +36,27 @@ pub struct Access {
 
 #[derive(Debug, Default)]
 struct Inner {
-    users: HashMap<String, User>,
+    tokens: HashMap<String, Token>,
     rules: Vec<Rule>,
     /// Requests without a token are refused with 401.
     tokens_required: bool,
+}
+
+/// A bearer token.
+#[derive(Debug)]
+struct Token {
+    user: User,
+    /// The audiences of a service account's token; none for a token that was added by a test, which is for this server.
+    audiences: Option<Vec<String>>,
+}
+
+impl Token {
+    fn is_for(&self, audience: &str) -> bool {
+        match &self.audiences {
+            Some(audiences) => audiences.iter().any(|one| one == audience),
+            None => audience == API_AUDIENCE,
+        }
+    }
 }
 
 impl Access {
@@ -47,14 +67,34 @@ impl Access {
         name: impl Into<String>,
         groups: impl IntoIterator<Item = impl Into<String>>,
     ) {
-        let mut groups: Vec<String> = groups.into_iter().map(Into::into).collect();
+        self.add_token(token.into(), name.into(), groups.into_iter().map(Into::into).collect(), None);
+    }
+
+    /// Makes a token of a service account known, for these audiences.
+    pub(crate) fn add_account_token(
+        &self,
+        token: &str,
+        name: String,
+        groups: Vec<String>,
+        audiences: Vec<String>,
+    ) {
+        self.add_token(token.to_owned(), name, groups, Some(audiences));
+    }
+
+    fn add_token(
+        &self,
+        token: String,
+        name: String,
+        mut groups: Vec<String>,
+        audiences: Option<Vec<String>>,
+    ) {
         groups.push("system:authenticated".to_owned());
-        self.inner.write().users.insert(token.into(), User { name: name.into(), groups });
+        self.inner.write().tokens.insert(token, Token { user: User { name, groups }, audiences });
     }
 
     /// Forgets a token: requests with it are answered with 401 from now on.
     pub fn remove_token(&self, token: &str) {
-        self.inner.write().users.remove(token);
+        self.inner.write().tokens.remove(token);
     }
 
     /// Refuses requests without a token, instead of treating them as `system:anonymous`.
@@ -76,7 +116,10 @@ impl Access {
     pub(crate) fn authenticate(&self, header: Option<&str>) -> Result<User, ApiError> {
         let inner = self.inner.read();
         match header.and_then(|header| header.strip_prefix("Bearer ")) {
-            Some(token) => inner.users.get(token.trim()).cloned().ok_or_else(ApiError::unauthorized),
+            Some(token) => {
+                let found = inner.tokens.get(token.trim()).filter(|token| token.is_for(API_AUDIENCE));
+                found.map(|token| token.user.clone()).ok_or_else(ApiError::unauthorized)
+            }
             None if inner.tokens_required => Err(ApiError::unauthorized()),
             None => Ok(User {
                 name: "system:anonymous".to_owned(),
@@ -85,9 +128,25 @@ impl Access {
         }
     }
 
-    /// The user of a token, for token reviews.
-    pub(crate) fn user_of(&self, token: &str) -> Option<User> {
-        self.inner.read().users.get(token).cloned()
+    /// Authenticates a token for these audiences; no audiences stand for this server. Returns the user and the audiences
+    /// that match, or the reason that a `TokenReview` states.
+    pub(crate) fn review(&self, token: &str, audiences: &[String]) -> Result<(User, Vec<String>), String> {
+        const UNKNOWN: &str = "invalid bearer token";
+        let own = [API_AUDIENCE.to_owned()];
+        let wanted = if audiences.is_empty() { &own[..] } else { audiences };
+        let inner = self.inner.read();
+        let Some(token) = inner.tokens.get(token) else { return Err(UNKNOWN.to_owned()) };
+        let matching: Vec<String> =
+            wanted.iter().filter(|audience| token.is_for(audience)).cloned().collect();
+        match &token.audiences {
+            _ if !matching.is_empty() => Ok((token.user.clone(), matching)),
+            Some(audiences) => Err(format!(
+                "[{UNKNOWN}, token audiences {} is invalid for the target audiences {}]",
+                quoted(audiences),
+                quoted(wanted)
+            )),
+            None => Err(UNKNOWN.to_owned()),
+        }
     }
 
     /// Whether the rules let the user do this.
@@ -102,6 +161,12 @@ impl Access {
     pub(crate) fn authorize(&self, user: &User, what: &Attributes<'_>) -> Result<(), ApiError> {
         if self.allows(user, what) { Ok(()) } else { Err(refusal(user, what)) }
     }
+}
+
+/// Formats texts as Go prints a list of quoted strings: `["a" "b"]`.
+fn quoted(texts: &[String]) -> String {
+    let each: Vec<String> = texts.iter().map(|text| format!("{text:?}")).collect();
+    format!("[{}]", each.join(" "))
 }
 
 fn refusal(user: &User, what: &Attributes<'_>) -> ApiError {

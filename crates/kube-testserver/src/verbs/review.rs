@@ -31,16 +31,20 @@ pub(crate) fn review(call: &Call) -> Result<Response<Body>, ApiError> {
         "selfsubjectreviews" => json!({"userInfo": user_info(&call.user)}),
         "tokenreviews" => {
             let token = review.pointer("/spec/token").and_then(Value::as_str).unwrap_or("");
-            match access.user_of(token) {
-                Some(user) => json!({"authenticated": true, "user": user_info(&user)}),
-                None => json!({"user": {}, "error": "invalid bearer token"}),
+            if token.is_empty() {
+                return Err(ApiError::bad_request("token is required for TokenReview in authentication"));
+            }
+            match access.review(token, &texts(&review["spec"]["audiences"])) {
+                Ok((user, audiences)) => {
+                    json!({"authenticated": true, "user": user_info(&user), "audiences": audiences})
+                }
+                Err(why) => json!({"user": {}, "error": why}),
             }
         }
         "selfsubjectaccessreviews" => json!({"allowed": allowed(call, &call.user, &review["spec"])?}),
         "subjectaccessreviews" | "localsubjectaccessreviews" => {
-            let text = |value: &Value| value.as_str().unwrap_or("").to_owned();
-            let groups = review["spec"]["groups"].as_array().into_iter().flatten().map(text).collect();
-            let user = User { name: text(&review["spec"]["user"]), groups };
+            let name = review["spec"]["user"].as_str().unwrap_or("").to_owned();
+            let user = User { name, groups: texts(&review["spec"]["groups"]) };
             json!({"allowed": allowed(call, &user, &review["spec"])?})
         }
         // The rules of a server are an ordered list with denials: what kubectl can show is an approximation.
@@ -83,6 +87,11 @@ fn allowed(call: &Call, user: &User, spec: &Value) -> Result<bool, ApiError> {
     );
     let about = crate::status::About { kind: "", ..call.resource.about() };
     Err(ApiError::invalid(about, "", vec![cause]))
+}
+
+/// The texts in a list.
+fn texts(list: &Value) -> Vec<String> {
+    list.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
 fn user_info(user: &User) -> Value {

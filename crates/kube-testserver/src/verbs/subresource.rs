@@ -10,6 +10,7 @@ use super::update::{check_name, live_object, put};
 use super::{
     Call, Change, DeleteOptions, Endpoint, WriteOptions, decode, delete_object, metadata, update_object,
 };
+use crate::access::API_AUDIENCE;
 use crate::clock::timestamp_text;
 use crate::crd::builtin_scale;
 use crate::http::{Body, reply};
@@ -220,8 +221,18 @@ async fn token(call: &Call) -> Result<Response<Body>, ApiError> {
     };
     let user = format!("system:serviceaccount:{}:{}", call.namespace, call.name);
     let token = format!("sa-{}", call.cluster.random.uuid());
-    let groups = ["system:serviceaccounts".to_owned(), format!("system:serviceaccounts:{}", call.namespace)];
-    call.cluster.access.add_user(&token, user, groups);
+    let groups =
+        vec!["system:serviceaccounts".to_owned(), format!("system:serviceaccounts:{}", call.namespace)];
+    let mut audiences: Vec<String> = spec
+        .get("audiences")
+        .and_then(Value::as_array)
+        .map(|list| list.iter().filter_map(Value::as_str).map(str::to_owned).collect())
+        .unwrap_or_default();
+    if audiences.is_empty() {
+        audiences.push(API_AUDIENCE.to_owned());
+    }
+    spec.insert("audiences".to_owned(), json!(audiences));
+    call.cluster.access.add_account_token(&token, user, groups, audiences);
     let seconds = spec.get("expirationSeconds").and_then(Value::as_i64).unwrap_or(DEFAULT_SECONDS);
     spec.insert("expirationSeconds".to_owned(), json!(seconds));
     let expires = call.cluster.clock.now().checked_add(jiff::SignedDuration::from_secs(seconds));

@@ -1,8 +1,9 @@
 //! Who may do what: tokens, rules, and questions about them.
 
-use http::Request;
+use http::{Method, Request};
 use k8s_openapi::api::authentication::v1::{SelfSubjectReview, TokenReview};
 use k8s_openapi::api::authorization::v1::{SelfSubjectAccessReview, SubjectAccessReview};
+use k8s_openapi::api::core::v1::ServiceAccount;
 use kube_client::Client;
 use kube_client::api::{Api, DeleteParams, ListParams, PostParams, WatchParams};
 use kube_client::client::Body;
@@ -10,7 +11,8 @@ use kube_testserver::{Rule, TestServer};
 use serde_json::{Value, json};
 
 use crate::support::{
-    Answer, Follower, answer, config_map, config_maps, create_all, get, object, pods, refused, start, within,
+    Answer, Follower, answer, config_map, config_maps, create_all, get, object, pods, refused, send_json,
+    start, within,
 };
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
@@ -247,4 +249,69 @@ async fn clients_without_sockets_have_tokens_too() {
     assert_eq!(server.requests()[0].user, "alice");
     assert_eq!(get(&server.in_process_client_with_token("who?"), MAPS).await.code, 401);
     assert_eq!(get(&server.in_process_client(), MAPS).await.code, 200);
+}
+
+/// Reviews a token: whether it is authenticated, for which audiences, and the error.
+async fn reviewed(client: &Client, token: &str, audiences: &[&str]) -> (bool, Vec<String>, String) {
+    let reviews: Api<TokenReview> = Api::all(client.clone());
+    let mut review: TokenReview = object(json!({"metadata": {}, "spec": {"token": token}}));
+    if !audiences.is_empty() {
+        review.spec.audiences = Some(audiences.iter().map(ToString::to_string).collect());
+    }
+    let status = reviews.create(&PostParams::default(), &review).await.unwrap().status.unwrap();
+    let authenticated = status.authenticated.unwrap_or_default();
+    (authenticated, status.audiences.unwrap_or_default(), status.error.unwrap_or_default())
+}
+
+#[tokio::test]
+async fn a_token_for_one_audience_is_refused_for_another() {
+    const API: &str = "https://kubernetes.default.svc";
+    let server = start().await;
+    let client = server.client().unwrap();
+    let accounts: Api<ServiceAccount> = Api::default_namespaced(client.clone());
+    accounts.create(&PostParams::default(), &object(json!({"metadata": {"name": "robot"}}))).await.unwrap();
+    let token = async |audiences: &[&str]| {
+        let spec = if audiences.is_empty() { json!({}) } else { json!({"audiences": audiences}) };
+        let path = "/api/v1/namespaces/default/serviceaccounts/robot/token";
+        let answered = send_json(&client, Method::POST, path, &json!({"spec": spec})).await.json();
+        let expected = if audiences.is_empty() { json!([API]) } else { json!(audiences) };
+        assert_eq!(answered["spec"]["audiences"], expected);
+        answered["status"]["token"].as_str().unwrap().to_owned()
+    };
+    let good = |audiences: &[&str]| {
+        (true, audiences.iter().map(ToString::to_string).collect::<Vec<_>>(), String::new())
+    };
+    let bad = |has: &str, wants: &str| {
+        let why = format!(
+            "[invalid bearer token, token audiences [{has}] is invalid for the target audiences [{wants}]]"
+        );
+        (false, Vec::new(), why)
+    };
+
+    let plain = token(&[]).await;
+    assert_eq!(get(&server.client_with_token(&plain).unwrap(), MAPS).await.code, 200);
+    assert_eq!(reviewed(&client, &plain, &[]).await, good(&[API]));
+    assert_eq!(reviewed(&client, &plain, &["one"]).await, bad(&format!("\"{API}\""), "\"one\""));
+
+    let two = token(&["one", "two"]).await;
+    assert_eq!(
+        get(&server.client_with_token(&two).unwrap(), MAPS).await.code,
+        401,
+        "it is not for this server"
+    );
+    assert_eq!(reviewed(&client, &two, &[]).await, bad("\"one\" \"two\"", &format!("\"{API}\"")));
+    assert_eq!(reviewed(&client, &two, &["two", "three"]).await, good(&["two"]));
+    assert_eq!(reviewed(&client, &two, &["one", "two", "one"]).await, good(&["one", "two", "one"]));
+
+    let both = token(&[API, "one"]).await;
+    assert_eq!(get(&server.client_with_token(&both).unwrap(), MAPS).await.code, 200);
+    assert_eq!(reviewed(&client, &both, &[]).await, good(&[API]));
+
+    // Tokens that a test adds, and unknown ones.
+    server.access().add_user("alice-token", "alice", ["developers"]);
+    assert_eq!(reviewed(&client, "alice-token", &[]).await, good(&[API]));
+    for (token, audience) in [("alice-token", "one"), ("bogus", API)] {
+        let refused = (false, Vec::new(), "invalid bearer token".to_owned());
+        assert_eq!(reviewed(&client, token, &[audience]).await, refused);
+    }
 }
