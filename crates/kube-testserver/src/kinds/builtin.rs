@@ -17,7 +17,6 @@ const WITH_GENERATION: &[&str] = &[
     "devicetaintrules",
     "endpointslices",
     "flowschemas",
-    "horizontalpodautoscalers",
     "ingressclasses",
     "ingresses",
     "jobs",

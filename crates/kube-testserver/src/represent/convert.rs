@@ -71,6 +71,7 @@ fn autoscaler_to_v1(object: &mut Object) {
     if let Some(Value::Object(status)) = object.get_mut("status") {
         let metrics = status.remove("currentMetrics");
         status.remove("conditions");
+        status.entry("currentReplicas").or_insert_with(|| json!(0));
         if let Some(current) =
             metrics.as_ref().and_then(|metrics| cpu(metrics, "/resource/current/averageUtilization"))
         {
@@ -88,6 +89,12 @@ fn autoscaler_from_v1(object: &mut Object) {
             "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": target}},
         });
         spec.insert("metrics".to_owned(), json!([metric]));
+    }
+    if let Some(Value::Object(status)) = object.get_mut("status")
+        && status.get("currentReplicas").is_some_and(|replicas| replicas == 0)
+    {
+        // v2 leaves it out.
+        status.remove("currentReplicas");
     }
     if let Some(Value::Object(status)) = object.get_mut("status")
         && let Some(current) = status.remove("currentCPUUtilizationPercentage")

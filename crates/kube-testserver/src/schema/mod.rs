@@ -17,6 +17,7 @@ mod times;
 
 pub(crate) use builtin::builtin;
 pub(crate) use coerce::coerce;
+pub(crate) use quantity::in_nanos as quantity_in_nanos;
 
 use std::collections::HashMap;
 

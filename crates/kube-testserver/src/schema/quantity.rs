@@ -15,6 +15,29 @@ pub(crate) fn canonical(text: &str) -> Result<Cow<'_, str>, QuantityError> {
     Ok(if written == text { Cow::Borrowed(text) } else { Cow::Owned(written) })
 }
 
+/// Converts a quantity to units of 10^-9, the finest unit. Returns 0 for a text that is no quantity, and `i128::MAX` for one
+/// that is too large.
+pub(crate) fn in_nanos(text: &str) -> i128 {
+    let Ok(parsed) = Parsed::from_text(text) else { return 0 };
+    let (power, exponent) = match parsed.suffix {
+        Suffix::Decimal(exponent) | Suffix::Exponent(exponent) => (Some(1), exponent),
+        Suffix::Binary(power) => (1024_u128.checked_pow(power), 0),
+    };
+    let exponent = exponent.saturating_sub(parsed.scale).saturating_add(9);
+    let digits = parsed.mantissa.zip(power).and_then(|(mantissa, power)| mantissa.checked_mul(power));
+    let scale = 10_u128.checked_pow(exponent.unsigned_abs());
+    let nanos = match (digits, scale) {
+        (Some(0), _) => 0,
+        (Some(digits), Some(scale)) if exponent >= 0 => digits.saturating_mul(scale),
+        // What is finer rounds away from zero.
+        (Some(digits), Some(scale)) => digits.div_ceil(scale),
+        (Some(_), None) if exponent < 0 => 1,
+        _ => u128::MAX,
+    };
+    let nanos = i128::try_from(nanos).unwrap_or(i128::MAX);
+    if parsed.negative { -nanos } else { nanos }
+}
+
 /// Why a text is no quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum QuantityError {
@@ -94,10 +117,13 @@ impl Parsed {
             return Some(self.signed(&binary(value)));
         }
         let (mut mantissa, mut exponent) = match self.suffix {
-            Suffix::Decimal(power) | Suffix::Exponent(power) => (mantissa, power - self.scale),
+            Suffix::Decimal(power) | Suffix::Exponent(power) => (mantissa, power.saturating_sub(self.scale)),
             Suffix::Binary(power) => (mantissa.checked_mul(1024_u128.checked_pow(power)?)?, -self.scale),
         };
-        // Nothing is kept below 10^-9; what is there rounds away from zero.
+        // Nothing is kept below 10^-9; what is there rounds away from zero. No mantissa has as many as 40 digits.
+        if exponent < -9 - 40 {
+            (mantissa, exponent) = (1, -9);
+        }
         while exponent < -9 {
             mantissa = mantissa.div_ceil(10);
             exponent += 1;
@@ -246,5 +272,25 @@ mod tests {
     fn numbers_out_of_range_are_left_alone() {
         let text = "9".repeat(60);
         assert_eq!(canonical(&text).as_deref(), Ok(text.as_str()));
+    }
+
+    #[test]
+    fn exponents_without_measure_cost_nothing() {
+        for text in ["1.5e-2147483648", "1e-2147483648", "1E-2147483647"] {
+            assert_eq!(canonical(text).unwrap(), "1e-9", "{text}");
+            assert_eq!(in_nanos(text), 1, "{text}");
+        }
+        assert_eq!(in_nanos("1e2147483647"), i128::MAX);
+    }
+
+    #[test]
+    fn quantities_that_are_equal_are_so_in_nanos() {
+        for (one, other) in [("1", "1000m"), ("1Gi", "1024Mi"), ("0.5", "500m"), ("1e3", "1k"), ("0", "0Gi")]
+        {
+            assert_eq!(in_nanos(one), in_nanos(other), "{one} {other}");
+        }
+        assert_eq!((in_nanos("1n"), in_nanos("-1"), in_nanos("words")), (1, -1_000_000_000, 0));
+        assert_eq!(in_nanos("0.1n"), 1, "what is finer rounds away from zero");
+        assert_eq!(in_nanos("99999999999999999999999999999999999999999"), i128::MAX);
     }
 }

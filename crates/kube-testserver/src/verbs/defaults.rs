@@ -3,6 +3,8 @@
 //! Kubernetes fills them in whenever it reads an object, so a client that compares what it wrote with what it
 //! reads meets them everywhere. What admission plugins add (tolerations, priorities, addresses) is not here.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value, json};
 
 use crate::kinds::Resource;
@@ -17,6 +19,7 @@ pub(crate) fn fill(resource: &Resource, object: &mut Value) {
             if let Some(spec) = child(object, "spec") {
                 pod_spec(spec);
                 set(spec, "enableServiceLinks", || json!(true));
+                requests(spec);
             }
         }
         ("", "podtemplates") => template(object),
@@ -47,9 +50,101 @@ pub(crate) fn fill(resource: &Resource, object: &mut Value) {
         ("autoscaling", "horizontalpodautoscalers") => {
             if let Some(spec) = child(object, "spec") {
                 set(spec, "minReplicas", || json!(1));
+                autoscaler_target(&resource.version, spec);
             }
         }
+        ("", "limitranges") => {
+            if let Some(spec) = child(object, "spec") {
+                elements(spec, "limits").for_each(limit_range);
+            }
+        }
+        ("scheduling.k8s.io", "priorityclasses") => {
+            set(object, "preemptionPolicy", || json!("PreemptLowerPriority"));
+        }
+        ("coordination.k8s.io", "leases") => set(object, "spec", || json!({})),
         _ => {}
+    }
+    status(resource, object);
+}
+
+/// Fills in the part of an empty status that Go always writes: the struct itself, and its counts.
+pub(crate) fn status(resource: &Resource, object: &mut Object) {
+    let empty = match (&*resource.group, &*resource.plural) {
+        ("apps", "deployments")
+        | ("batch", "jobs" | "cronjobs")
+        | ("", "resourcequotas")
+        | ("admissionregistration.k8s.io", "validatingadmissionpolicies")
+        | ("apiregistration.k8s.io", "apiservices")
+        | ("flowcontrol.apiserver.k8s.io", _)
+        | ("networking.k8s.io", "servicecidrs")
+        | ("resource.k8s.io", "resourceclaims") => json!({}),
+        ("", "replicationcontrollers") | ("apps", "replicasets") => json!({"replicas": 0}),
+        ("apps", "statefulsets") => json!({"availableReplicas": 0, "replicas": 0}),
+        ("apps", "daemonsets") => json!({
+            "currentNumberScheduled": 0, "desiredNumberScheduled": 0, "numberMisscheduled": 0, "numberReady": 0,
+        }),
+        ("", "services") | ("networking.k8s.io", "ingresses") => json!({"loadBalancer": {}}),
+        ("policy", "poddisruptionbudgets") => json!({
+            "currentHealthy": 0, "desiredHealthy": 0, "disruptionsAllowed": 0, "expectedPods": 0,
+        }),
+        ("autoscaling", "horizontalpodautoscalers") => json!({"desiredReplicas": 0}),
+        ("storage.k8s.io", "volumeattachments") => json!({"attached": false}),
+        _ => return,
+    };
+    let Value::Object(empty) = empty else { return };
+    let status = ensure(object, "status");
+    for (field, value) in empty {
+        set(status, &field, || value);
+    }
+}
+
+/// Fills in the default metric of an autoscaler: a CPU utilization of 80%.
+fn autoscaler_target(version: &str, spec: &mut Object) {
+    const PERCENT: i64 = 80;
+    if version == "v1" {
+        set(spec, "targetCPUUtilizationPercentage", || json!(PERCENT));
+    } else if spec.get("metrics").and_then(Value::as_array).is_none_or(Vec::is_empty) {
+        let target = json!({"type": "Utilization", "averageUtilization": PERCENT});
+        let metric = json!({"type": "Resource", "resource": {"name": "cpu", "target": target}});
+        spec.insert("metrics".to_owned(), json!([metric]));
+    }
+}
+
+/// Fills in default limits from `max`, and default requests from these, then from `min`. Only containers have defaults.
+fn limit_range(limit: &mut Object) {
+    if limit.get("type").is_none_or(|kind| kind != "Container") {
+        return;
+    }
+    for (from, to) in [("max", "default"), ("default", "defaultRequest"), ("min", "defaultRequest")] {
+        fill_from(limit, from, to);
+    }
+}
+
+/// Fills in missing requests from limits. A pod-level request is filled in only if no container requests the resource.
+fn requests(spec: &mut Object) {
+    let mut requested = BTreeSet::new();
+    for list in ["containers", "initContainers"] {
+        for resources in elements(spec, list).filter_map(|container| child(container, "resources")) {
+            fill_from(resources, "limits", "requests");
+            requested.extend(child(resources, "requests").into_iter().flat_map(|list| list.keys().cloned()));
+        }
+    }
+    if let Some(resources) = child(spec, "resources") {
+        let own: BTreeSet<String> =
+            child(resources, "requests").into_iter().flat_map(|list| list.keys().cloned()).collect();
+        fill_from(resources, "limits", "requests");
+        if let Some(requests) = child(resources, "requests") {
+            requests.retain(|name, _| own.contains(name) || !requested.contains(name));
+        }
+    }
+}
+
+/// Copies the entries of one map whose names another map lacks.
+fn fill_from(object: &mut Object, from: &str, to: &str) {
+    let Some(entries) = child(object, from).filter(|entries| !entries.is_empty()).cloned() else { return };
+    let target = ensure(object, to);
+    for (name, value) in entries {
+        set(target, &name, || value);
     }
 }
 
@@ -248,7 +343,7 @@ mod tests {
     fn a_deployment_gets_what_kubernetes_gives_it() {
         let small =
             json!({"spec": {"template": {"spec": {"containers": [{"name": "c", "image": "nginx"}]}}}});
-        let expected = json!({"spec": {
+        let expected = json!({"status": {}, "spec": {
             "replicas": 1,
             "revisionHistoryLimit": 10,
             "progressDeadlineSeconds": 600,

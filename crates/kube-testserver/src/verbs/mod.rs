@@ -8,6 +8,7 @@ mod delete;
 mod json;
 mod metadata;
 mod patch;
+mod qos;
 mod read;
 mod review;
 mod rules;

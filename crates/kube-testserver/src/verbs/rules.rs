@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Endpoint, metadata};
+use super::{Endpoint, defaults, metadata, qos};
 use crate::apply::ResetFields;
 use crate::cluster::Cluster;
 use crate::crds;
@@ -11,6 +11,9 @@ use crate::status::{ApiError, Cause};
 
 /// Kinds whose status is kept when they are created, though it has a subresource.
 const STATUS_ON_CREATE: [&str; 1] = ["nodes"];
+
+/// The JSON pointer to the QoS class of a pod.
+const CLASS: &str = "/status/qosClass";
 
 /// Completes a new object.
 pub(crate) fn before_create(
@@ -25,6 +28,7 @@ pub(crate) fn before_create(
         && let Value::Object(fields) = object
     {
         fields.remove("status");
+        defaults::status(resource, fields);
     }
     if resource.custom.is_some() {
         return Ok(());
@@ -38,7 +42,12 @@ pub(crate) fn before_create(
             object["spec"]["finalizers"] = json!(["kubernetes"]);
             start_in_phase(object, "Active");
         }
-        ("", "pods" | "persistentvolumes" | "persistentvolumeclaims") => start_in_phase(object, "Pending"),
+        ("", "pods") => {
+            start_in_phase(object, "Pending");
+            let class = qos::class(&object["spec"]);
+            set_class(object, &json!(class));
+        }
+        ("", "persistentvolumes" | "persistentvolumeclaims") => start_in_phase(object, "Pending"),
         ("", "secrets") => complete_secret(object),
         ("apiextensions.k8s.io", "customresourcedefinitions") => crds::complete(cluster, object)?,
         _ => {}
@@ -78,8 +87,10 @@ pub(crate) fn before_update(resource: &Resource, endpoint: Endpoint, old: &Value
                 }
                 new["metadata"] = metadata;
             }
+            keep_class(resource, old, new);
         }
-        Endpoint::Scale | Endpoint::Whole | Endpoint::Binding => {}
+        Endpoint::Scale | Endpoint::Binding => {}
+        Endpoint::Whole => keep_class(resource, old, new),
         Endpoint::Finalize => {
             keep_all_but(old, new, "spec");
             if let Some(Value::Object(spec)) = new.get_mut("spec") {
@@ -99,6 +110,12 @@ pub(crate) fn forbidden_changes(
     new: &Value,
 ) -> Vec<Cause> {
     let mut causes = Vec::new();
+    if endpoint == Endpoint::Status && resource.is("", "pods") {
+        let [before, after] = [old, new].map(|pod| pod.pointer(CLASS).unwrap_or(&Value::Null));
+        if before != after && !before.is_null() {
+            causes.push(Cause::invalid("status.qosClass", after, "field is immutable"));
+        }
+    }
     if endpoint != Endpoint::Main || resource.custom.is_some() {
         return causes;
     }
@@ -188,6 +205,23 @@ fn value_at<'a>(object: &'a Map<String, Value>, path: &[Box<str>]) -> Option<&'a
 fn start_in_phase(object: &mut Value, phase: &str) {
     if !object["status"].is_object() {
         object["status"] = json!({"phase": phase});
+    }
+}
+
+/// Keeps the QoS class of a pod whose new status has none.
+fn keep_class(resource: &Resource, old: &Value, new: &mut Value) {
+    if let Some(class) = old.pointer(CLASS).filter(|_| resource.is("", "pods")) {
+        set_class(new, class);
+    }
+}
+
+/// Sets the QoS class of a pod that has none.
+fn set_class(pod: &mut Value, class: &Value) {
+    if !pod["status"].is_object() {
+        pod["status"] = json!({});
+    }
+    if pod.pointer(CLASS).is_none_or(Value::is_null) {
+        pod["status"]["qosClass"] = class.clone();
     }
 }
 

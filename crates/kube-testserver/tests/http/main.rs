@@ -11,6 +11,7 @@ mod apply_custom;
 mod churn;
 mod custom_kinds;
 mod custom_lifecycle;
+mod defaults;
 mod discovery;
 mod errors;
 mod faults;
