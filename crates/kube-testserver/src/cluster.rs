@@ -36,6 +36,8 @@ pub(crate) struct Options {
     pub(crate) pod_termination: bool,
     /// Writing into a namespace that does not exist creates it.
     pub(crate) create_namespaces: bool,
+    /// The objects that a real server makes for itself are there.
+    pub(crate) system_objects: bool,
 }
 
 impl Default for Options {
@@ -54,6 +56,7 @@ impl Default for Options {
             namespace_deletion: false,
             pod_termination: false,
             create_namespaces: false,
+            system_objects: false,
         }
     }
 }

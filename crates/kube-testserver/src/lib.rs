@@ -47,6 +47,7 @@ mod selector;
 mod server;
 mod status;
 mod storage;
+mod system;
 mod table;
 mod verbs;
 

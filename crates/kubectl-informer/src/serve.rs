@@ -41,6 +41,7 @@ pub(crate) async fn run(arguments: ServeArguments) -> Result<(), Box<dyn std::er
     let controllers = !arguments.bare;
     let server = TestServer::builder()
         .port(arguments.port)
+        .system_objects(true)
         .garbage_collection(controllers)
         .namespace_deletion(controllers)
         .pod_termination(controllers)

@@ -10,7 +10,7 @@ use tokio_util::task::TaskTracker;
 
 use super::{ADMIN_TOKEN, TestServer, connection, objects};
 use crate::cluster::{Cluster, Options};
-use crate::lifecycle;
+use crate::{lifecycle, system};
 
 /// Settings for a server; made by [`TestServer::builder`].
 #[derive(Clone, Debug, Default)]
@@ -120,6 +120,14 @@ impl TestServerBuilder {
         self
     }
 
+    /// Makes the objects that a real API server makes for itself: the service `kubernetes` with its endpoints and address,
+    /// flow schemas and priority levels, and component statuses; off by default, so that a test begins with an empty
+    /// server.
+    pub fn system_objects(mut self, on: bool) -> Self {
+        self.options.system_objects = on;
+        self
+    }
+
     /// Starts the server. It is ready when this returns.
     pub async fn start(self) -> std::io::Result<TestServer> {
         let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, self.port))).await?;
@@ -127,6 +135,9 @@ impl TestServerBuilder {
         let cluster = Arc::new(Cluster::new(self.options));
         cluster.access.add_user(ADMIN_TOKEN, "kubernetes-admin", ["system:masters"]);
         objects::create_system_namespaces(&cluster);
+        if cluster.options.system_objects {
+            system::create(&cluster, address);
+        }
         let stop = CancellationToken::new();
         let tasks = TaskTracker::new();
         tasks.spawn(connection::accept(Arc::clone(&cluster), listener, tasks.clone(), stop.clone()));

@@ -28,6 +28,7 @@ mod regressions;
 mod representations;
 mod subresources;
 mod support;
+mod system_objects;
 mod test_api;
 mod verbs;
 mod verbs_delete;
