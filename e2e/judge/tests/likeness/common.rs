@@ -22,8 +22,11 @@ fn field(name: &str, value: &Value) -> Value {
         (_, Value::String(text)) if text.is_empty() => value.clone(),
         ("uid", Value::String(_)) => "UID".into(),
         ("resourceVersion", Value::String(_)) => "VERSION".into(),
-        ("continue", Value::String(_)) => "TOKEN".into(),
-        ("creationTimestamp" | "deletionTimestamp" | "time", Value::String(_)) => "TIME".into(),
+        ("continue" | "token", Value::String(_)) => "TOKEN".into(),
+        ("creationTimestamp" | "deletionTimestamp" | "lastTransitionTime" | "time", Value::String(_)) => {
+            "TIME".into()
+        }
+        ("targetPort", Value::Number(port)) if port.as_u64().is_some_and(|port| port > 1024) => "PORT".into(),
         ("message" | "reason", Value::String(text)) => words(text).into(),
         // Ours describes the columns of tables in its own words.
         ("description", Value::String(_)) => "TEXT".into(),

@@ -38,7 +38,7 @@ impl Both {
     async fn start(name: &str, cache: bool) -> Self {
         let options = if cache { Options::new() } else { Options::new().without_watch_cache() };
         let real = RealServer::start(options.rbac()).await.unwrap_or_else(|error| panic!("{error}"));
-        let ours = TestServer::builder().watch_cache(cache).start().await.unwrap();
+        let ours = TestServer::builder().watch_cache(cache).system_objects(true).start().await.unwrap();
         let folder = std::env::temp_dir().join(format!("kube-informer-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let our_kubeconfig = folder.join("kubeconfig");
@@ -64,6 +64,13 @@ async fn kubectl_prints_the_same_on_both_servers() {
 async fn requests_are_answered_the_same_by_both_servers() {
     if !skip() {
         requests::compare(&Both::start("requests", true).await, "requests.yaml").await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_programs_ask_is_answered_the_same_by_both_servers() {
+    if !skip() {
+        requests::compare(&Both::start("programs", true).await, "programs.yaml").await;
     }
 }
 

@@ -1,6 +1,7 @@
 //! Requests are answered the same by a real server and by ours.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use http::Request;
 use http_body_util::BodyExt;
@@ -29,6 +30,12 @@ struct Ask {
     /// Remembers the version and the token of the answer under this name.
     #[serde(default)]
     keep: Option<String>,
+    /// Compares only this part of the answers; a JSON pointer.
+    #[serde(default)]
+    part: Option<String>,
+    /// Asks again until the answer has this code, and this part.
+    #[serde(default)]
+    until: Option<u16>,
     /// Why it may be answered differently.
     #[serde(default)]
     differs: String,
@@ -41,8 +48,26 @@ struct Asker {
     kept: BTreeMap<String, String>,
 }
 
+/// An answer: its code, its warnings, and what it says.
+type Answer = (u16, Vec<String>, Value);
+
 impl Asker {
-    async fn ask(&mut self, ask: &Ask) -> (u16, Value) {
+    async fn ask(&mut self, ask: &Ask) -> Answer {
+        let answered = async {
+            loop {
+                let answer = self.ask_once(ask).await;
+                let is_whole = ask.part.is_none() || !answer.2.is_null();
+                if ask.until.is_none_or(|code| answer.0 == code && is_whole) {
+                    return answer;
+                }
+                tokio::time::sleep(PAUSE).await;
+            }
+        };
+        let answered = tokio::time::timeout(PATIENCE, answered).await;
+        answered.unwrap_or_else(|_| panic!("{} is never answered as it should be", ask.what))
+    }
+
+    async fn ask_once(&mut self, ask: &Ask) -> Answer {
         let (method, path) = ask.what.split_once(' ').unwrap();
         let body = ask.body.as_ref().map(ToString::to_string).unwrap_or_default();
         let mut request = Request::builder().method(method).uri(self.fill(path));
@@ -52,20 +77,22 @@ impl Asker {
                 request.header("content-type", ask.content_type.as_deref().unwrap_or("application/json"));
         }
         let request = request.body(Body::from(self.fill(&body).into_bytes())).unwrap();
-        let answered = async {
-            let response = self.client.send(request).await.unwrap();
-            let code = response.status().as_u16();
-            (code, response.into_body().collect().await.unwrap().to_bytes())
-        };
-        let answered = tokio::time::timeout(PATIENCE, answered).await;
-        let (code, bytes) = answered.unwrap_or_else(|_| panic!("{} is never answered", ask.what));
-        let value = read(&bytes);
+        let response = self.client.send(request).await.unwrap();
+        let code = response.status().as_u16();
+        let warnings = response.headers().get_all("warning").iter();
+        let warnings = warnings.map(|warning| warning.to_str().unwrap().to_owned()).collect();
+        let value = read(&response.into_body().collect().await.unwrap().to_bytes());
         if let Some(name) = &ask.keep {
             let text = |path: &str| value.pointer(path).and_then(Value::as_str).unwrap_or("").to_owned();
-            self.kept.insert(format!("${name}.token"), text("/metadata/continue"));
+            let token = text("/metadata/continue") + &text("/status/token");
+            self.kept.insert(format!("${name}.token"), token);
             self.kept.insert(format!("${name}"), text("/metadata/resourceVersion"));
         }
-        (code, common(&value))
+        let value = match &ask.part {
+            Some(part) => value.pointer(part).cloned().unwrap_or_default(),
+            None => value,
+        };
+        (code, warnings, common(&value))
     }
 
     /// Puts in what was remembered; the longest names first.
@@ -91,6 +118,9 @@ fn is_chance(event: &Value) -> bool {
     event["type"] == "BOOKMARK" && event.pointer("/object/metadata/annotations").is_none()
 }
 
+/// Between two questions of the same.
+const PAUSE: Duration = Duration::from_millis(50);
+
 /// What makes both servers forget all history.
 const COMPACT: &str = "COMPACT";
 
@@ -109,7 +139,7 @@ pub(crate) async fn compare(both: &Both, file: &str) {
         }
         let (real, ours) = tokio::join!(real.ask(ask), ours.ask(ask));
         if real != ours && ask.differs.is_empty() {
-            let shown = |answer: &(u16, Value)| format!("{} {}", answer.0, answer.1);
+            let shown = |answer: &Answer| format!("{} {:?} {}", answer.0, answer.1, answer.2);
             differences.push(format!("{}\n  real: {}\n  ours: {}", ask.what, shown(&real), shown(&ours)));
         }
         if real == ours && !ask.differs.is_empty() {
