@@ -50,6 +50,7 @@ mod storage;
 mod system;
 mod table;
 mod verbs;
+mod yaml;
 
 pub use access::{Access, Rule};
 pub use faults::{Fault, InjectedFault};

@@ -13,16 +13,10 @@ use crate::storage::{PageQuery, object_key};
 use crate::verbs::{
     Change, DeleteOptions, WriteOptions, create_object, delete_object, live_object, update_object,
 };
+use crate::yaml;
 
 /// The namespaces that every cluster has.
 const SYSTEM_NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
-
-/// The most documents in one seed.
-const MAX_SEED_DOCUMENTS: usize = 1_000_000;
-/// The most values in one seed, of all documents together.
-const MAX_SEED_NODES: usize = 1_000_000_000;
-/// The most text in one seed.
-const MAX_SEED_BYTES: usize = 4 << 30;
 
 /// Why objects could not be put in, changed or read.
 #[derive(Debug, thiserror::Error)]
@@ -228,25 +222,14 @@ pub(super) fn create_system_namespaces(cluster: &Arc<Cluster>) {
     }
 }
 
-fn parse(yaml: &str) -> Result<Vec<Value>, SeedError> {
+fn parse(text: &str) -> Result<Vec<Value>, SeedError> {
     // JSON is YAML, but a JSON reader is many times faster.
-    if yaml.trim_start().starts_with('{')
-        && let Ok(value) = serde_json::from_str(yaml)
+    if text.trim_start().starts_with('{')
+        && let Ok(value) = serde_json::from_str(text)
     {
         return Ok(vec![value]);
     }
-    // The reader's own limits are for input from strangers; a seed comes from whoever runs the server.
-    let options = serde_saphyr::options! {
-        budget: serde_saphyr::budget! {
-            max_documents: MAX_SEED_DOCUMENTS,
-            max_events: MAX_SEED_NODES,
-            max_nodes: MAX_SEED_NODES,
-            max_total_scalar_bytes: MAX_SEED_BYTES,
-        },
-    };
-    let documents: Vec<Value> = serde_saphyr::from_multiple_with_options(yaml, options)
-        .map_err(|error| SeedError::Yaml(one_line(&error.without_snippet().to_string())))?;
-    Ok(documents)
+    yaml::documents(text).map_err(|why| SeedError::Yaml(one_line(&why)))
 }
 
 /// Errors are one line, whatever their source makes of them.

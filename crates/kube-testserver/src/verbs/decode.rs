@@ -2,12 +2,12 @@
 
 use bytes::Bytes;
 use serde_json::Value;
-use serde_saphyr::options::DuplicateKeyPolicy;
 
 use super::json;
 use crate::kinds::Resource;
 use crate::schema;
 use crate::status::{ApiError, Cause};
+use crate::yaml;
 
 /// The media types that a body may have.
 const BODY_TYPES: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
@@ -81,7 +81,7 @@ fn parse_as(api_version: &str, kind: &str, content_type: &str, body: &[u8]) -> R
         "" | "application/json" | "*/*" => {
             json::parse(body).map(|parsed| parsed.value).map_err(|why| unrecognized(kind, &why, body))
         }
-        _ if is_yaml(content_type) => parse_yaml(body).map_err(|why| {
+        _ if is_yaml(content_type) => yaml::parse(body).map_err(|why| {
             ApiError::bad_request(format!(
                 "the object provided is unrecognized (must be of type {kind}): yaml: {why} ({})",
                 quoted(body)
@@ -107,28 +107,9 @@ fn parse_as(api_version: &str, kind: &str, content_type: &str, body: &[u8]) -> R
     }
 }
 
-/// Reads YAML as Kubernetes does: the last of several equal keys counts.
-pub(super) fn parse_yaml(body: &[u8]) -> Result<Value, String> {
-    let text = std::str::from_utf8(body).map_err(|error| error.to_string())?;
-    let options = serde_saphyr::options! { duplicate_keys: DuplicateKeyPolicy::LastWins };
-    serde_saphyr::from_str_with_options(text, options).map_err(|error| yaml_words(&error))
-}
-
-/// An error without its picture of the text.
-fn yaml_words(error: &serde_saphyr::Error) -> String {
-    let whole = error.without_snippet().to_string();
-    whole.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned()
-}
-
 /// What is said of YAML that has the same key twice; none if it has not.
 pub(super) fn repeated_in_yaml(body: &[u8]) -> Option<String> {
-    let text = std::str::from_utf8(body).ok()?;
-    let read: Result<Value, _> = serde_saphyr::from_str(text);
-    let error = read.err()?;
-    let serde_saphyr::Error::DuplicateMappingKey { key, location } = error.without_snippet() else {
-        return None;
-    };
-    let (line, key) = (location.line(), key.as_deref().unwrap_or_default());
+    let (line, key) = yaml::repeated_key(body)?;
     Some(format!("yaml: unmarshal errors:\n  line {line}: key \"{key}\" already set in map"))
 }
 

@@ -20,6 +20,7 @@ use crate::patch::{
 };
 use crate::status::{About, ApiError, Cause, Details};
 use crate::storage::object_key;
+use crate::yaml;
 
 /// The patch types of custom resources, which know no strategic merge.
 const CUSTOM_PATCH_TYPES: &str =
@@ -166,7 +167,7 @@ fn apply_patch(call: &Call, options: &WriteOptions, force: bool) -> Result<Updat
 fn applied_config(call: &Call) -> Result<Value, ApiError> {
     let parsed = match serde_json::from_slice(&call.body) {
         Ok(value) => value,
-        Err(_) => decode::parse_yaml(&call.body).map_err(|why| {
+        Err(_) => yaml::parse(&call.body).map_err(|why| {
             ApiError::bad_request(format!("error decoding patch: error converting YAML to JSON: yaml: {why}"))
         })?,
     };
