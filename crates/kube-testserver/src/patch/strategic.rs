@@ -14,6 +14,9 @@
 //! Recursion follows the patch and the document, both of which were parsed with a limit on their depth.
 
 mod lists;
+mod order;
+
+use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
@@ -103,7 +106,8 @@ fn retain_keys(doc: &mut Fields, patch: &mut Fields) -> Result<(), PatchError> {
     let Some(keys) = patch.remove(RETAIN_KEYS) else { return Ok(()) };
     let invalid = || bad("invalid patch format of retainKeys");
     let keys = keys.as_array().ok_or_else(invalid)?;
-    let listed = |key: &String| keys.iter().any(|listed| listed.as_str() == Some(key));
+    let keys: HashSet<&str> = keys.iter().filter_map(Value::as_str).collect();
+    let listed = |key: &String| keys.contains(&**key);
     for (key, value) in &*patch {
         let directive = key.starts_with(DELETE_FROM_PRIMITIVE_LIST) || key.starts_with(SET_ELEMENT_ORDER);
         if !value.is_null() && !directive && !listed(key) {
@@ -130,6 +134,7 @@ fn delete_from_list(
         if lists::all_objects(items, values)? {
             return Err(internal("cannot merge lists without merge key for struct"));
         }
+        let values: HashSet<&Value> = values.iter().collect();
         items.retain(|item| !values.contains(item));
     }
     Ok(())

@@ -1,7 +1,10 @@
 //! The lists of strategic merge patch: merging their elements and putting them in order.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
+use super::order::{self, Slot};
 use super::{
     DIRECTIVE, Fields, SET_ELEMENT_ORDER, bad, internal, merge_object, new_value, no_merge_key, strategy,
 };
@@ -72,7 +75,7 @@ pub(super) fn set_element_order(
         let (below, strategy) = strategy(ty, field)?;
         let key = strategy.and_then(|strategy| strategy.merge_key.as_deref());
         check_order(change.as_deref().unwrap_or_default(), &order, key)?;
-        let mut live = current.clone().unwrap_or_default();
+        let live = current.clone().unwrap_or_default();
         let merged = match (current, change.clone()) {
             (None, None) => continue,
             (Some(current), None) => current,
@@ -81,10 +84,11 @@ pub(super) fn set_element_order(
         };
         let change = change.unwrap_or_default();
         all_objects(&live, &change)?;
-        if let Some(key) = key {
-            live = live_order(&live, &change, key);
-        }
-        doc.insert(field.to_owned(), Value::Array(arrange(merged, &order, &live, key)?));
+        let live = match key {
+            Some(key) => live_order(&live, &change, key),
+            None => live.iter().collect(),
+        };
+        doc.insert(field.to_owned(), Value::Array(arrange(merged, order.iter(), &live, key)?));
         patch.remove(field);
     }
     Ok(())
@@ -143,44 +147,26 @@ fn is_delete(item: &Value) -> bool {
     item.get(DIRECTIVE).is_some_and(|directive| directive == "delete")
 }
 
-/// The order that the live elements count with when a patch that deletes and adds elements also orders them.
-///
-/// Kubernetes puts new elements into the room of deleted ones and then looks at the list it started from, so
-/// elements that were added count as if they had been at its end. `kubectl apply` sends such patches.
-fn live_order(live: &[Value], patch: &[Value], key: &str) -> Vec<Value> {
-    let mut slots = live.to_vec();
-    let mut used = slots.len();
-    for item in patch.iter().filter(|item| is_delete(item)) {
-        while let Some(at) = slots[..used].iter().position(|slot| slot.get(key) == item.get(key)) {
-            slots[at..used].rotate_left(1);
-            used -= 1;
-            // The last element is still where it was, too.
-            if let Some(last) = used.checked_sub(1) {
-                slots[used] = slots[last].clone();
-            }
-        }
-    }
+/// See [`order::live_order`].
+fn live_order<'a>(live: &'a [Value], patch: &'a [Value], key: &str) -> Vec<&'a Value> {
+    let keys = |items: &[&'a Value]| items.iter().map(|item| item.get(key)).collect::<Vec<_>>();
+    let deleted: Vec<&Value> = patch.iter().filter(|item| is_delete(item)).collect();
     let replaced =
         patch.iter().any(|item| item.get(DIRECTIVE).is_some_and(|directive| directive == "replace"));
-    for item in patch.iter().filter(|item| !replaced && item.get(DIRECTIVE).is_none()) {
-        if slots[..used].iter().any(|slot| slot.get(key) == item.get(key)) {
-            continue;
-        }
-        let Some(slot) = slots.get_mut(used) else { break };
-        slot.clone_from(item);
-        used += 1;
-    }
-    slots
+    let added: Vec<&Value> = patch.iter().filter(|item| !replaced && item.get(DIRECTIVE).is_none()).collect();
+    let live: Vec<&Value> = live.iter().collect();
+    let slots = order::live_order(&keys(&live), &keys(&deleted), &keys(&added));
+    let element = |slot: Slot| match slot {
+        Slot::Live(at) => live[at],
+        Slot::Added(at) => added[at],
+    };
+    slots.into_iter().map(element).collect()
 }
 
 fn merge_scalars(doc: &[Value], patch: &[Value]) -> Vec<Value> {
-    let mut merged: Vec<Value> = Vec::with_capacity(doc.len() + patch.len());
-    for item in doc.iter().chain(patch) {
-        if !merged.contains(item) {
-            merged.push(item.clone());
-        }
-    }
-    arrange_by(merged, patch, doc, |item, list| list.iter().position(|other| other == item))
+    let (doc, patch): (Vec<&Value>, Vec<&Value>) = (doc.iter().collect(), patch.iter().collect());
+    let merged = order::distinct(doc.iter().chain(&patch).copied());
+    order::arrange(&merged, &patch, &doc).into_iter().map(|at| merged[at].clone()).collect()
 }
 
 fn merge_objects(
@@ -190,6 +176,7 @@ fn merge_objects(
     key: &str,
 ) -> Result<Vec<Value>, PatchError> {
     let mut plain = Vec::with_capacity(patch.len());
+    let mut deleted = HashSet::new();
     let mut replace = false;
     for value in patch {
         let Value::Object(fields) = value else { continue };
@@ -198,7 +185,7 @@ fn merge_objects(
             Some(directive) => match directive.as_str() {
                 Some("delete") => {
                     let name = fields.get(key).ok_or_else(|| no_merge_key(&fields, key))?;
-                    doc.retain(|item| item.get(key) != Some(name));
+                    deleted.insert(name.clone());
                 }
                 Some("replace") => replace = true,
                 Some("merge") => {
@@ -216,9 +203,17 @@ fn merge_objects(
     if replace {
         return Ok(plain.into_iter().map(Value::Object).collect());
     }
+    doc.retain(|item| item.get(key).is_none_or(|name| !deleted.contains(name)));
     let live: Vec<Value> = doc.iter().map(|item| identity_only(item, key)).collect::<Result<_, _>>()?;
-    for fields in plain {
-        match doc.iter_mut().find(|item| item.get(key) == fields.get(key)) {
+    let places = {
+        let (known, wanted): (Vec<_>, Vec<_>) = (
+            live.iter().map(|item| item.get(key)).collect(),
+            order.iter().map(|item| item.get(key)).collect(),
+        );
+        order::places(&known, &wanted)
+    };
+    for (at, fields) in places.into_iter().zip(plain) {
+        match doc.get_mut(at) {
             Some(found) => {
                 let Value::Object(current) = found.take() else { continue };
                 *found = Value::Object(merge_object(current, fields, item)?);
@@ -226,7 +221,8 @@ fn merge_objects(
             None => doc.push(Value::Object(fields)),
         }
     }
-    arrange(doc, &order, &live, Some(key))
+    let live: Vec<&Value> = live.iter().collect();
+    arrange(doc, order.iter(), &live, Some(key))
 }
 
 /// An element with nothing but its merge key.
@@ -250,43 +246,22 @@ fn identity<'a>(item: &'a Value, key: Option<&str>) -> Result<&'a Value, PatchEr
     }
 }
 
-/// Orders merged elements: those that `order` names among themselves in that order, the others in the order
-/// of the live list, and both woven together so that others stay before what they were before.
-fn arrange(
-    merged: Vec<Value>,
-    order: &[Value],
-    live: &[Value],
+/// See [`order::arrange`].
+fn arrange<'a>(
+    mut merged: Vec<Value>,
+    order: impl Iterator<Item = &'a Value>,
+    live: &[&'a Value],
     key: Option<&str>,
 ) -> Result<Vec<Value>, PatchError> {
-    for item in merged.iter().chain(order).chain(live) {
-        identity(item, key)?;
-    }
-    let same =
-        |a: &Value, b: &Value| matches!((identity(a, key), identity(b, key)), (Ok(a), Ok(b)) if a == b);
-    Ok(arrange_by(merged, order, live, |item, list| list.iter().position(|other| same(other, item))))
+    let merged_keys = identities(merged.iter(), key)?;
+    let (order, live) = (identities(order, key)?, identities(live.iter().copied(), key)?);
+    let places = order::arrange(&merged_keys, &order, &live);
+    Ok(places.into_iter().map(|at| merged[at].take()).collect())
 }
 
-fn arrange_by(
-    merged: Vec<Value>,
-    order: &[Value],
-    live: &[Value],
-    position: impl Fn(&Value, &[Value]) -> Option<usize>,
-) -> Vec<Value> {
-    let (mut ordered, mut others): (Vec<Value>, Vec<Value>) =
-        merged.into_iter().partition(|item| position(item, order).is_some());
-    ordered.sort_by_key(|item| position(item, order));
-    others.sort_by_key(|item| position(item, live).unwrap_or(usize::MAX));
-    let mut result = Vec::with_capacity(ordered.len() + others.len());
-    let mut others = others.into_iter().peekable();
-    for item in ordered {
-        if let Some(place) = position(&item, live) {
-            while let Some(other) = others.next_if(|other| position(other, live).is_some_and(|at| at < place))
-            {
-                result.push(other);
-            }
-        }
-        result.push(item);
-    }
-    result.extend(others);
-    result
+fn identities<'a>(
+    items: impl Iterator<Item = &'a Value>,
+    key: Option<&str>,
+) -> Result<Vec<&'a Value>, PatchError> {
+    items.map(|item| identity(item, key)).collect()
 }
