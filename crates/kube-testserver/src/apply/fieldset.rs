@@ -170,6 +170,17 @@ fn children(node: &Node) -> impl Iterator<Item = (&String, &Node)> {
         .filter_map(|(element, child)| Some((element, child.as_object()?)))
 }
 
+/// The children of a node whose elements another node has, too. It takes as long as the smaller of them: an object
+/// may have many owners with few fields each.
+fn common<'a>(node: &'a Node, other: &Node) -> Vec<(String, &'a Node)> {
+    if node.len() <= other.len() {
+        let both = children(node).filter(|(element, _)| other.contains_key(*element));
+        return both.map(|(element, child)| (element.clone(), child)).collect();
+    }
+    let elements = other.keys().filter(|element| *element != SELF);
+    elements.filter_map(|element| Some((element.clone(), node.get(element)?.as_object()?))).collect()
+}
+
 /// Makes a node with the right children say whether it is a member. The caller drops a node that has neither
 /// children nor is a member.
 fn set_member(node: &mut Node, member: bool) {
@@ -229,8 +240,8 @@ fn union_nodes(into: &mut Node, other: Node) {
 }
 
 fn subtract(from: &mut Node, other: &Node) {
-    for (element, out) in children(other) {
-        let Some(Value::Object(node)) = from.get_mut(element) else { continue };
+    for (element, out) in common(other, from) {
+        let Some(Value::Object(node)) = from.get_mut(&element) else { continue };
         let member = is_member(node) && !is_member(out);
         if has_children(out) && has_children(node) {
             subtract(node, out);
@@ -238,16 +249,16 @@ fn subtract(from: &mut Node, other: &Node) {
         if member || has_children(node) {
             set_member(node, member);
         } else {
-            from.remove(element);
+            from.remove(&element);
         }
     }
 }
 
 fn subtract_recursive(from: &mut Node, other: &Node) {
-    for (element, out) in children(other) {
-        let Some(Value::Object(node)) = from.get_mut(element) else { continue };
+    for (element, out) in common(other, from) {
+        let Some(Value::Object(node)) = from.get_mut(&element) else { continue };
         if is_member(out) {
-            from.remove(element);
+            from.remove(&element);
             continue;
         }
         let member = is_member(node);
@@ -255,27 +266,27 @@ fn subtract_recursive(from: &mut Node, other: &Node) {
         if member || has_children(node) {
             set_member(node, member);
         } else {
-            from.remove(element);
+            from.remove(&element);
         }
     }
 }
 
 fn intersection(a: &Node, b: &Node) -> Node {
     let mut both = Node::new();
-    for (element, in_b) in children(b) {
-        let Some(Value::Object(in_a)) = a.get(element) else { continue };
+    for (element, in_b) in common(b, a) {
+        let Some(Value::Object(in_a)) = a.get(&element) else { continue };
         let member = is_member(in_a) && is_member(in_b);
         let mut node = intersection(in_a, in_b);
         if member || !node.is_empty() {
             set_member(&mut node, member);
-            both.insert(element.clone(), Value::Object(node));
+            both.insert(element, Value::Object(node));
         }
     }
     both
 }
 
 fn intersects(a: &Node, b: &Node) -> bool {
-    children(b).any(|(element, in_b)| match a.get(element) {
+    common(b, a).into_iter().any(|(element, in_b)| match a.get(&element) {
         Some(Value::Object(in_a)) => (is_member(in_a) && is_member(in_b)) || intersects(in_a, in_b),
         _ => false,
     })

@@ -1,5 +1,7 @@
 //! `metadata.managedFields`: who owns which fields.
 
+use std::collections::{HashMap, HashSet};
+
 use serde_json::{Map, Value};
 
 use super::fieldset::FieldSet;
@@ -29,7 +31,7 @@ pub(super) struct Entry {
 }
 
 /// What tells one owner from another.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Identity {
     pub(super) manager: String,
     pub(super) operation: Operation,
@@ -56,10 +58,12 @@ impl Managers {
                 None | Some(Value::Null) => FieldSet::default(),
                 Some(fields) => FieldSet::from_fields_v1(fields)?,
             };
-            let entry = Entry::from_value(entry.clone(), fields);
-            managers.0.retain(|known| !known.is(&entry.id, &entry.api_version));
-            managers.0.push(entry);
+            managers.0.push(Entry::from_value(entry.clone(), fields));
         }
+        // Of several entries of one owner the last one counts.
+        let mut seen = HashSet::new();
+        let mut last: Vec<bool> = managers.0.iter().rev().map(|entry| seen.insert(entry.key())).collect();
+        managers.0.retain(|_| last.pop() == Some(true));
         Ok(managers)
     }
 
@@ -130,38 +134,41 @@ impl Managers {
             return;
         }
         self.0.sort_by(|a, b| a.order().cmp(&b.order()));
-        let mut seen: Vec<String> = Vec::new();
-        let mut at = 0;
-        while at < self.0.len() && updates > MAX_UPDATE_MANAGERS {
-            if self.0[at].id.operation != Operation::Update {
-                at += 1;
-                continue;
+        let bucket = Identity {
+            manager: ANCIENT.to_owned(),
+            operation: Operation::Update,
+            subresource: String::new(),
+        };
+        let mut entries: Vec<Option<Entry>> = std::mem::take(&mut self.0).into_iter().map(Some).collect();
+        // By version: the bucket, if there is one, and the oldest update, which becomes it otherwise.
+        let mut buckets: HashMap<String, usize> = HashMap::new();
+        for (at, entry) in entries.iter().enumerate() {
+            if let Some(entry) = entry.as_ref().filter(|entry| entry.id == bucket) {
+                buckets.entry(entry.api_version.clone()).or_insert(at);
             }
-            let version = self.0[at].api_version.clone();
-            if !seen.contains(&version) {
-                seen.push(version);
-                at += 1;
-                continue;
+        }
+        let mut oldest: HashMap<String, usize> = HashMap::new();
+        for at in 0..entries.len() {
+            if updates <= MAX_UPDATE_MANAGERS {
+                break;
             }
-            // There is an older entry of this version: the bucket, or one that becomes it now.
-            let entry = self.0.remove(at);
-            let bucket = Identity {
-                manager: ANCIENT.to_owned(),
-                operation: Operation::Update,
-                subresource: String::new(),
+            let Some(entry) = entries[at].take_if(|entry| entry.id.operation == Operation::Update) else {
+                continue;
             };
-            let older = self.0.iter().position(|entry| entry.is(&bucket, &version)).or_else(|| {
-                let mut before = self.0[..at].iter();
-                before
-                    .position(|entry| entry.id.operation == Operation::Update && entry.api_version == version)
-            });
-            let Some(older) = older else { continue };
-            let older = &mut self.0[older];
-            older.id = bucket;
+            let first = *oldest.entry(entry.api_version.clone()).or_insert(at);
+            let into =
+                buckets.get(&entry.api_version).copied().filter(|bucket| *bucket != at).unwrap_or(first);
+            let Some(older) = entries[into].as_mut().filter(|_| first != at) else {
+                entries[at] = Some(entry);
+                continue;
+            };
+            older.id = bucket.clone();
             older.fields.union(entry.fields);
             older.time = entry.time;
+            buckets.insert(entry.api_version, into);
             updates -= 1;
         }
+        self.0 = entries.into_iter().flatten().collect();
     }
 }
 
@@ -202,6 +209,12 @@ impl Entry {
 
     fn is(&self, id: &Identity, api_version: &str) -> bool {
         self.id == *id && (id.operation == Operation::Apply || self.api_version == api_version)
+    }
+
+    /// What two entries of one owner have in common.
+    fn key(&self) -> (Identity, String) {
+        let version = if self.id.operation == Operation::Apply { "" } else { &*self.api_version };
+        (self.id.clone(), version.to_owned())
     }
 
     /// The order of `managedFields`: who applies before who updates, then the older first. Times are compared
@@ -307,6 +320,64 @@ mod tests {
         assert_eq!(entries[1]["time"], "2026-01-03T00:00:00Z");
         assert_eq!(entries[1]["fieldsV1"], json!({"f:spec": {"f:m00": {}, "f:m01": {}, "f:m02": {}}}));
         assert_eq!(entries[2]["manager"], "m03");
+    }
+
+    /// The same, done by searching all entries for each one.
+    fn squash_by_searching(managers: &mut Managers) {
+        let is_update = |entry: &Entry| entry.id.operation == Operation::Update;
+        let bucket = Identity {
+            manager: ANCIENT.to_owned(),
+            operation: Operation::Update,
+            subresource: String::new(),
+        };
+        managers.0.sort_by(|a, b| a.order().cmp(&b.order()));
+        let mut at = 0;
+        while at < managers.0.len()
+            && managers.0.iter().filter(|entry| is_update(entry)).count() > MAX_UPDATE_MANAGERS
+        {
+            let version = managers.0[at].api_version.clone();
+            let same = |entry: &Entry| is_update(entry) && entry.api_version == version;
+            if !same(&managers.0[at]) || !managers.0[..at].iter().any(same) {
+                at += 1;
+                continue;
+            }
+            let entry = managers.0.remove(at);
+            let into = managers.0.iter().position(|entry| entry.is(&bucket, &version));
+            let into = into.or_else(|| managers.0[..at].iter().position(same)).expect("an older one");
+            managers.0[into].id = bucket.clone();
+            managers.0[into].fields.union(entry.fields);
+            managers.0[into].time = entry.time;
+        }
+    }
+
+    #[test]
+    fn putting_together_and_searching_agree() {
+        let random = crate::random::Random::new(11);
+        let choose = |count: u64| random.next() % count;
+        for _ in 0..300 {
+            let count = choose(30);
+            let written: Vec<Value> = (0..count)
+                .map(|at| {
+                    let name = if choose(8) == 0 { ANCIENT.to_owned() } else { format!("m{at}") };
+                    let mut entry =
+                        entry(&name, "Update", &format!("2026-01-{:02}T00:00:00Z", choose(28) + 1));
+                    entry["apiVersion"] = json!(format!("v{}", choose(3)));
+                    if choose(5) == 0 {
+                        entry["operation"] = json!("Apply");
+                    }
+                    entry
+                })
+                .collect();
+            let mut squashed = Managers::decode(&Value::Array(written)).expect("valid");
+            let mut searched = squashed.clone();
+            squashed.squash();
+            if searched.0.iter().filter(|entry| entry.id.operation == Operation::Update).count()
+                > MAX_UPDATE_MANAGERS
+            {
+                squash_by_searching(&mut searched);
+            }
+            assert_eq!(squashed.0, searched.0);
+        }
     }
 
     #[test]

@@ -60,7 +60,7 @@ pub(crate) struct Manager<'a> {
 }
 
 /// How fields came to their owner.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Operation {
     /// By applying a configuration that mentions them.
     Apply,

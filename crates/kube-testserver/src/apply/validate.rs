@@ -1,6 +1,7 @@
 //! Whether an applied configuration fits its type, in the words of Kubernetes.
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
+use std::fmt::{self, Display};
 
 use serde_json::Value;
 
@@ -9,77 +10,111 @@ use super::shape::{Shape, Ty, child};
 use crate::patch::go_value;
 use crate::schema::{Scalar, Type};
 
+/// The bytes of problems that are told of one object. Paths repeat what the object has once.
+const MAX_PROBLEM_BYTES: usize = 64 * 1024;
+
 /// What is wrong with an object, as one text; none if nothing is.
 pub(super) fn validate(object: &Value, ty: Ty<'_>) -> Option<String> {
-    let mut problems = Vec::new();
-    check(object, ty, "", &mut problems);
-    match &problems[..] {
+    let mut problems = Problems::default();
+    check(object, ty, &Path::Root, &mut problems);
+    match &problems.all[..] {
         [] => None,
         [one] => Some(one.clone()),
         many => Some(format!("errors:\n  {}", many.join("\n  "))),
     }
 }
 
-fn check(value: &Value, ty: Ty<'_>, path: &str, problems: &mut Vec<String>) {
+/// The problems found so far.
+#[derive(Debug, Default)]
+struct Problems {
+    all: Vec<String>,
+    bytes: usize,
+}
+
+impl Problems {
+    /// Adds a problem, unless enough have been found.
+    fn push(&mut self, path: &Path<'_>, message: impl Display) {
+        if self.bytes < MAX_PROBLEM_BYTES {
+            let colon = if matches!(path, Path::Root) { "" } else { ": " };
+            let problem = format!("{path}{colon}{message}");
+            self.bytes += problem.len();
+            self.all.push(problem);
+        }
+    }
+}
+
+/// Where a value is. It is written only where something is wrong: a path may be as long as the object.
+#[derive(Clone, Copy, Debug)]
+enum Path<'a> {
+    Root,
+    Field(&'a Path<'a>, &'a str),
+    Element(&'a Path<'a>, &'a str),
+    Position(&'a Path<'a>, usize),
+}
+
+impl Display for Path<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Root => Ok(()),
+            Self::Field(above, name) => write!(f, "{above}.{name}"),
+            Self::Element(above, element) => write!(f, "{above}{}", element::display(element)),
+            Self::Position(above, at) => write!(f, "{above}[{at}]"),
+        }
+    }
+}
+
+fn check(value: &Value, ty: Ty<'_>, path: &Path<'_>, problems: &mut Problems) {
     let Some(known) = ty else { return };
     if value.is_null() {
         return;
     }
-    let mut problem = |message: String| {
-        problems.push(if path.is_empty() { message } else { format!("{path}: {message}") });
-    };
     match known.ty() {
         Type::Any => {}
         Type::Scalar(scalar) => {
             if let Some(message) = check_scalar(*scalar, value) {
-                problem(message);
+                problems.push(path, message);
             }
         }
         Type::Object(_) | Type::Map { .. } => {
             let Value::Object(fields) = value else {
-                return problem(format!("expected map, got &{{{}}}", go_value(value)));
+                return problems.push(path, format!("expected map, got &{{{}}}", go_value(value)));
             };
             let open = !matches!(known.ty(), Type::Object(object) if !object.preserve_unknown);
             for (name, value) in fields {
-                let path = format!("{path}.{name}");
+                let path = Path::Field(path, name);
                 let (below, is_named) = child(ty, name);
                 if !is_named && !open {
-                    problems.push(format!("{path}: field not declared in schema"));
                     // Kubernetes stops looking at an object once it knows that much.
-                    return;
+                    return problems.push(&path, "field not declared in schema");
                 }
                 check(value, below, &path, problems);
             }
         }
         Type::List { item, .. } => {
             let Value::Array(items) = value else {
-                return problem(format!("expected list, got &{{{}}}", go_value(value)));
+                return problems.push(path, format!("expected list, got &{{{}}}", go_value(value)));
             };
             check_items(items, Some(known.schema.at(*item)), Shape::of(ty), path, problems);
         }
     }
 }
 
-fn check_items(items: &[Value], item_ty: Ty<'_>, shape: Shape<'_>, path: &str, problems: &mut Vec<String>) {
-    let mut seen = BTreeSet::new();
+fn check_items(items: &[Value], item_ty: Ty<'_>, shape: Shape<'_>, path: &Path<'_>, problems: &mut Problems) {
+    let mut seen = HashSet::new();
     for (at, item) in items.iter().enumerate() {
-        let item_path = match shape {
-            Shape::List(elements) => match elements.element(item) {
-                Ok(element) => {
-                    let shown = element::display(&element);
-                    if !seen.insert(element) {
-                        problems.push(format!("{path}: duplicate entries for key {shown}"));
-                    }
-                    format!("{path}{shown}")
-                }
-                Err(message) => {
-                    problems.push(format!("{path}: element {at}: {message}"));
-                    return;
-                }
-            },
-            _ => format!("{path}[{at}]"),
+        let Shape::List(elements) = shape else {
+            check(item, item_ty, &Path::Position(path, at), problems);
+            continue;
         };
-        check(item, item_ty, &item_path, problems);
+        let element = match elements.element(item) {
+            Ok(element) => element,
+            Err(message) => return problems.push(path, format!("element {at}: {message}")),
+        };
+        if seen.contains(&element) {
+            problems.push(path, format!("duplicate entries for key {}", element::display(&element)));
+        }
+        check(item, item_ty, &Path::Element(path, &element), problems);
+        seen.insert(element);
     }
 }
 
@@ -189,6 +224,18 @@ mod tests {
         );
         // The name has a default, an empty one, which makes this valid here and invalid later.
         assert_eq!(problem(&json!({"spec": {"containers": [{"image": "x"}]}})), None);
+    }
+
+    #[test]
+    fn problems_are_bounded_in_bytes() {
+        // One name in the path of each problem below it.
+        let ports = |count: usize| vec![json!({"containerPort": "x"}); count];
+        let pod = |length: usize, count: usize| json!({"spec": {"containers": [{"name": "n".repeat(length), "ports": ports(count)}]}});
+        let (few, many) = (problem(&pod(1_000, 1_000)), problem(&pod(2_000, 2_000)));
+        for text in [few, many] {
+            let text = text.expect("no numbers");
+            assert!(text.len() < MAX_PROBLEM_BYTES + 4 * 1024, "{} bytes", text.len());
+        }
     }
 
     #[test]
