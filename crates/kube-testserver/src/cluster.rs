@@ -26,6 +26,7 @@ pub(crate) struct Options {
     /// How long a read waits for a version that has not happened yet.
     pub(crate) freshness_timeout: Duration,
     pub(crate) body_limit: usize,
+    pub(crate) max_connections: usize,
     pub(crate) encodings: Encodings,
     /// Lists at version 0 ignore `limit`, as Kubernetes' watch cache does.
     pub(crate) watch_cache: bool,
@@ -49,6 +50,7 @@ impl Default for Options {
             bookmark_interval: Duration::from_secs(60),
             freshness_timeout: Duration::from_secs(3),
             body_limit: 3 << 20,
+            max_connections: 16_384,
             encodings: Encodings { protobuf: true },
             watch_cache: true,
             watch_list: true,

@@ -197,6 +197,12 @@ impl ApiError {
         }
     }
 
+    /// The request was not there in time.
+    pub(crate) fn timeout() -> Self {
+        let message = "Timeout: request did not complete within the allotted timeout";
+        Self { details: Some(Box::default()), ..Self::new(504, "Timeout", message) }
+    }
+
     pub(crate) fn too_many_requests(retry_after_seconds: u32) -> Self {
         Self {
             details: Some(Box::new(Details {

@@ -13,6 +13,7 @@ pub(crate) use query::{ListOptions, Query, VersionMatch, invalid_options, parse_
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, Response, header};
@@ -41,6 +42,13 @@ impl fmt::Display for HangUp {
 }
 
 impl std::error::Error for HangUp {}
+
+/// How long the body of a request may take, as in Kubernetes.
+const BODY_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Marks answers that last as long as the client likes: watches.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LongRunning;
 
 /// Answers one request. `cut` breaks the connection it came on.
 pub(crate) async fn answer<B>(
@@ -155,6 +163,9 @@ where
         Ok(call) => verbs::dispatch(call).await.unwrap_or_else(|error| reply::error(encoding, &error)),
         Err(error) => reply::error(encoding, &error),
     };
+    if verb == Verb::Watch && response.status().is_success() {
+        response.extensions_mut().insert(LongRunning);
+    }
     if let Some(warning) = warning {
         reply::warn(&mut response, &warning);
     }
@@ -192,7 +203,8 @@ where
     if matches!(form, Form::Table(_)) {
         query::check_include_object(&asked.query)?;
     }
-    let body = read_body(body, cluster.options.body_limit).await?;
+    let body = tokio::time::timeout(BODY_TIMEOUT, read_body(body, cluster.options.body_limit)).await;
+    let body = body.unwrap_or_else(|_| Err(ApiError::timeout()))?;
     let mut subresource = asked.path.subresource;
     if resource.custom.is_some() {
         // Custom resources ignore what is below.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -71,6 +72,13 @@ impl TestServerBuilder {
     /// The largest body of a request; 3 MiB by default.
     pub fn body_limit(mut self, bytes: usize) -> Self {
         self.options.body_limit = bytes;
+        self
+    }
+
+    /// The connections that may be open at the same time; 16,384 by default. Beyond that, the one that has waited
+    /// longest for a request is closed for a new one; if all are being answered, the new one gets 429.
+    pub fn max_connections(mut self, connections: usize) -> Self {
+        self.options.max_connections = connections.clamp(1, Semaphore::MAX_PERMITS);
         self
     }
 

@@ -9,6 +9,7 @@ mod access;
 mod apply;
 mod apply_custom;
 mod churn;
+mod connections;
 mod custom_kinds;
 mod custom_lifecycle;
 mod defaults;
