@@ -9,6 +9,7 @@ mod json;
 mod line;
 mod output;
 mod paint;
+mod private_file;
 mod seen;
 mod serve;
 mod stop;

@@ -51,16 +51,29 @@ pub(crate) fn complain(error: &str) {
     let _ = writeln!(std::io::stderr(), "{label} {}", harmless(&error));
 }
 
-/// Text from elsewhere, without what a terminal would take for a command.
+/// Text from elsewhere, with escapes for what a terminal would obey, hide or show in another order.
 pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
-    if !text.contains(char::is_control) {
+    if !text.contains(is_deceptive) {
         return Cow::Borrowed(text);
     }
     let mut clean = String::with_capacity(text.len() + 8);
     for c in text.chars() {
-        if c.is_control() { clean.extend(c.escape_default()) } else { clean.push(c) }
+        if is_deceptive(c) { clean.extend(c.escape_default()) } else { clean.push(c) }
     }
     Cow::Owned(clean)
+}
+
+/// Whether a terminal obeys a character, hides it, or is made to show others in another order or on another line:
+/// controls (C0, DEL, C1), all that Unicode calls `Bidi_Control` or `Default_Ignorable_Code_Point`, separators of lines
+/// and paragraphs, and marks of interlinear annotations.
+pub(crate) fn is_deceptive(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}'
+            | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}')
 }
 
 fn no_color() -> bool {
@@ -82,5 +95,18 @@ mod tests {
     fn a_value_cannot_command_the_terminal() {
         assert_eq!(harmless("a\u{1b}[2J\nb\u{9b}"), "a\\u{1b}[2J\\nb\\u{9b}");
         assert_eq!(harmless("grün → 3"), "grün → 3");
+    }
+
+    #[test]
+    fn a_value_cannot_be_shown_in_another_order_or_hidden() {
+        let bidi = ['\u{61c}', '\u{200e}', '\u{200f}'].into_iter();
+        let bidi = bidi.chain('\u{202a}'..='\u{202e}').chain('\u{2066}'..='\u{2069}');
+        let hidden =
+            ['\u{200b}', '\u{200d}', '\u{2060}', '\u{feff}', '\u{ad}', '\u{e0041}', '\u{2028}', '\u{2029}'];
+        for c in bidi.chain(hidden) {
+            let shown = harmless(&format!("a{c}b")).into_owned();
+            assert_eq!(shown, format!("a\\u{{{:x}}}b", u32::from(c)));
+        }
+        assert_eq!(harmless("naïve 日本語 עברית 🙂"), "naïve 日本語 עברית 🙂");
     }
 }

@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::diff::{Change, changes};
+use crate::paint::harmless;
 
 /// A kind of objects, for people.
 #[derive(Clone, Debug)]
@@ -21,13 +22,15 @@ pub(crate) struct What {
 impl What {
     pub(crate) fn new(resource: &ApiResource) -> Self {
         let ApiResource { group, plural, api_version, kind, .. } = resource;
+        // Discovery says what a resource is called, and what it says is printed.
         let resource = if group.is_empty() { plural.clone() } else { format!("{plural}.{group}") };
+        let resource = harmless(&resource).into_owned();
         Self { api_version: api_version.clone(), kind: kind.clone(), resource }
     }
 
     /// `apps/v1 Deployment`.
     pub(crate) fn label(&self) -> String {
-        format!("{} {}", self.api_version, self.kind)
+        harmless(&format!("{} {}", self.api_version, self.kind)).into_owned()
     }
 }
 

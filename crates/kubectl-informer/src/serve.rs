@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use kube_testserver::{SeedError, TestServer};
 
-use crate::{paint, stop};
+use crate::{paint, private_file, stop};
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeArguments {
     /// Listen on this port of 127.0.0.1 [default: any free port]
     #[arg(long, value_name = "PORT", default_value_t = 0, hide_default_value = true)]
     port: u16,
-    /// Write a kubeconfig for the server to this file
+    /// Write a kubeconfig for the server to this file, which only you may read; links are not followed
     #[arg(long, value_name = "FILE")]
     kubeconfig_out: Option<PathBuf>,
     /// Create the objects in this YAML or JSON file first; may be given several times
@@ -53,7 +53,7 @@ pub(crate) async fn run(arguments: ServeArguments) -> Result<(), Box<dyn std::er
         paint::say(&format!("{count} objects from {}", path.display()));
     }
     if let Some(path) = &arguments.kubeconfig_out {
-        std::fs::write(path, server.kubeconfig())
+        private_file::write(path, &server.kubeconfig())
             .map_err(|source| ServeError::Write { path: path.clone(), source })?;
     }
     paint::say(&format!("a Kubernetes API server listens on {}", server.url()));

@@ -365,6 +365,25 @@ fn serve_answers_until_it_is_told_to_stop() {
 
 #[cfg(unix)]
 #[test]
+fn a_kubeconfig_is_private_and_never_written_through_a_link() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    let (other, link) = (file("other-file", "theirs"), file("a-link", ""));
+    std::fs::remove_file(&link).unwrap();
+    symlink(&other, &link).unwrap();
+    refused(&["serve", "--kubeconfig-out", link.to_str().unwrap()], "there is a link");
+    assert_eq!(std::fs::read_to_string(&other).unwrap(), "theirs");
+
+    let kubeconfig = file("readable-by-all", "old");
+    std::fs::set_permissions(&kubeconfig, PermissionsExt::from_mode(0o644)).unwrap();
+    let arguments = ["serve", "--kubeconfig-out", kubeconfig.to_str().unwrap()];
+    let (_, _) = stopped_after(&arguments, |line| line.contains("listens on"));
+    assert!(std::fs::read_to_string(&kubeconfig).unwrap().starts_with("apiVersion: v1"));
+    assert_eq!(std::fs::metadata(&kubeconfig).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[cfg(unix)]
+#[test]
 fn the_demo_shows_a_foo_become_pods_and_go_again_without_colours_when_nobody_looks() {
     let mut created = 0;
     let (lines, notes) = stopped_after(&["demo", "--pause", "0.2"], |line| {
