@@ -62,6 +62,7 @@ pub mod manager;
 pub mod metrics;
 mod random;
 pub mod registry;
+mod sync;
 mod words;
 pub mod workqueue;
 

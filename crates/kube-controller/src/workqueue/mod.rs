@@ -46,6 +46,7 @@ mod builder;
 mod depths;
 mod figures;
 pub mod limiter;
+mod monitor;
 mod options;
 mod queue;
 mod ready;

@@ -91,19 +91,6 @@ pub(super) struct Taken<T> {
     pub(super) priority: i32,
 }
 
-/// What an add has changed for those who wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Added {
-    /// The queue is shut down.
-    Refused,
-    /// Nothing that anybody waits for.
-    Nothing,
-    /// There is something to hand out.
-    Ready,
-    /// The first delay ends sooner than before.
-    Sooner,
-}
-
 impl<T: Key> State<T> {
     pub(super) fn new(rules: Rules, patience: Duration, shown: bool) -> Self {
         Self {
@@ -120,14 +107,15 @@ impl<T: Key> State<T> {
         }
     }
 
-    pub(super) fn add(&mut self, now: Instant, item: T, priority: i32, delay: Option<Duration>) -> Added {
+    /// Adds a key. Returns false if the queue is closed.
+    pub(super) fn add(&mut self, now: Instant, item: T, priority: i32, delay: Option<Duration>) -> bool {
         if self.closed {
-            return Added::Refused;
+            return false;
         }
         if delay.is_some() {
             self.figures.retried();
         }
-        let promoted = self.promote(now);
+        self.promote(now);
         let id = self.entries.id_of(item, |item, hash| Entry {
             item,
             hash,
@@ -137,11 +125,11 @@ impl<T: Key> State<T> {
             delay: None,
             working: None,
         });
-        let added = match delay.filter(|delay| !delay.is_zero()) {
+        match delay.filter(|delay| !delay.is_zero()) {
             None => self.add_now(now, id, priority),
             Some(delay) => self.add_delayed(now + delay.min(FAR), id, priority),
-        };
-        if promoted { Added::Ready } else { added }
+        }
+        true
     }
 
     pub(super) fn take(&mut self, now: Instant) -> Take<T> {
@@ -150,10 +138,7 @@ impl<T: Key> State<T> {
         let overdue = |entry: &Entry<T>| now.saturating_duration_since(entry.since) >= *patience;
         let next = ready.pop(is_there(entries), |id| entries.get(id).is_some_and(overdue));
         let Some((id, entry)) = next.and_then(|id| Some((id, entries.get_mut(id)?))) else {
-            return match self.next_due() {
-                None if self.closed && self.again == 0 => Take::Closed,
-                due => Take::Wait(due),
-            };
+            return if self.has_ended() { Take::Closed } else { Take::Wait(self.next_due()) };
         };
         entry.waits = Waits::No;
         let priority = entry.place.priority();
@@ -234,8 +219,14 @@ impl<T: Key> State<T> {
         !self.ready.is_empty()
     }
 
-    pub(super) fn has_delayed(&self) -> bool {
-        !self.delayed.is_empty()
+    /// Nothing can be handed out any more.
+    pub(super) fn has_ended(&self) -> bool {
+        self.closed && self.again == 0 && self.ready.is_empty() && self.delayed.is_empty()
+    }
+
+    /// When the first delay ends.
+    pub(super) fn next_due(&self) -> Option<Instant> {
+        self.delayed.first_key_value().map(|((due, _), _)| *due)
     }
 
     pub(super) fn len(&mut self, now: Instant) -> usize {
@@ -253,10 +244,6 @@ impl<T: Key> State<T> {
         self.figures.observe(self.rules, now)
     }
 
-    fn next_due(&self) -> Option<Instant> {
-        self.delayed.first_key_value().map(|((due, _), _)| *due)
-    }
-
     fn count(&mut self) -> u64 {
         self.counter += 1;
         self.counter
@@ -270,9 +257,8 @@ impl<T: Key> State<T> {
         }
     }
 
-    /// Those whose delay is over wait from now on. Says whether there is something to hand out because of that.
-    fn promote(&mut self, now: Instant) -> bool {
-        let mut any = false;
+    /// Those whose delay is over wait from now on.
+    fn promote(&mut self, now: Instant) {
         while let Some(first) = self.delayed.first_entry() {
             let (due, _) = *first.key();
             if due > now {
@@ -280,12 +266,11 @@ impl<T: Key> State<T> {
             }
             let id = first.remove();
             let Some(delay) = self.entries.get_mut(id).and_then(|entry| entry.delay.take()) else { continue };
-            any |= self.add_now(due, id, delay.priority) == Added::Ready;
+            self.add_now(due, id, delay.priority);
         }
-        any
     }
 
-    fn add_now(&mut self, now: Instant, id: Id, mut priority: i32) -> Added {
+    fn add_now(&mut self, now: Instant, id: Id, mut priority: i32) {
         let mut kept = None;
         if self.rules == Rules::Merged
             && let Some(delay) = self.end_delay(id)
@@ -295,26 +280,24 @@ impl<T: Key> State<T> {
             priority = priority.max(delay.priority);
         }
         if self.raise(id, priority) {
-            return Added::Nothing;
+            return;
         }
         let counter = kept.unwrap_or_else(|| self.count());
         let place = Place::new(priority, counter);
         self.figures.added(priority);
-        let Some(entry) = self.entries.get_mut(id) else { return Added::Nothing };
+        let Some(entry) = self.entries.get_mut(id) else { return };
         if entry.working.is_some() {
             (entry.waits, entry.place, entry.since) = (Waits::Again, place, now);
             self.again += 1;
-            return Added::Nothing;
+            return;
         }
         self.make_ready(id, place, now);
-        Added::Ready
     }
 
-    fn add_delayed(&mut self, mut due: Instant, id: Id, mut priority: i32) -> Added {
+    fn add_delayed(&mut self, mut due: Instant, id: Id, mut priority: i32) {
         if self.rules == Rules::Merged && self.raise(id, priority) {
-            return Added::Nothing;
+            return;
         }
-        let first = self.next_due();
         let mut kept = None;
         if let Some(delay) = self.end_delay(id) {
             due = due.min(delay.due);
@@ -326,7 +309,6 @@ impl<T: Key> State<T> {
             entry.delay = Some(Box::new(Delay { due, counter, priority }));
             self.delayed.insert((due, counter), id);
         }
-        if first.is_none_or(|first| due < first) { Added::Sooner } else { Added::Nothing }
     }
 
     fn end_delay(&mut self, id: Id) -> Option<Delay> {

@@ -10,6 +10,8 @@ mod metrics;
 mod model;
 mod priorities;
 mod stress;
+mod waiting;
+mod wakeups;
 
 use std::future::Future;
 use std::pin::pin;
