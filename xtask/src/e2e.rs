@@ -1,4 +1,4 @@
-//! The Go programs for tests, the real API server and client-go: built once, kept in a cache.
+//! The Go programs for tests, the real API server, client-go and controller-runtime's suites: built once, kept in a cache.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ pub(crate) fn program(program: Program, force: bool) -> Result<(), Failed> {
     let sources = Sources::read(program).map_err(failed)?;
     let go = usable_go(&sources)?;
     let binary = sources.binary(&go).map_err(failed)?;
-    if force || !binary.is_file() {
+    if force || !binary.exists() {
         step::say(&format!(
             "building {} with {go}; the first time takes some minutes and downloads a lot …",
             named(&sources)
@@ -26,6 +26,9 @@ pub(crate) fn program(program: Program, force: bool) -> Result<(), Failed> {
 fn named(sources: &Sources) -> String {
     match sources.program() {
         Program::ClientGo => format!("client-go {}", sources.client_go()),
+        Program::ControllerRuntime => {
+            format!("the suites of controller-runtime {}", sources.controller_runtime())
+        }
         _ => format!("kube-apiserver {}", sources.kubernetes()),
     }
 }
@@ -79,12 +82,12 @@ fn without(why: &Failed) -> Result<Suite, Failed> {
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "what map_err gives")]
-fn failed(error: LocateError) -> Failed {
+pub(crate) fn failed(error: LocateError) -> Failed {
     Failed::new(error.to_string())
 }
 
 /// The version of the installed Go, if it can build the program.
-fn usable_go(sources: &Sources) -> Result<String, Failed> {
+pub(crate) fn usable_go(sources: &Sources) -> Result<String, Failed> {
     let oldest = sources.oldest_go();
     let ask = |folder: &Path| {
         step::quiet_output(&Step::new("the version of Go", "go", &["env", "GOVERSION"]).inside(folder))
@@ -115,7 +118,7 @@ fn numbers(version: &str) -> Option<(u32, u32, u32)> {
     Some((parts.next()??, parts.next()??, parts.next().flatten().unwrap_or(0)))
 }
 
-/// Builds beside the place and then moves: whoever looks sees a whole program or none, and two builds do not clash.
+/// Builds beside the place and then moves: a reader sees a whole program or none, and two builds do not clash.
 fn build(sources: &Sources, binary: &Path) -> Result<(), Failed> {
     let folder = binary.parent().unwrap_or(binary);
     let cannot = |error: std::io::Error| Failed::new(format!("cannot write {}: {error}", binary.display()));
@@ -123,13 +126,20 @@ fn build(sources: &Sources, binary: &Path) -> Result<(), Failed> {
     let fresh = Fresh(folder.join(format!("building-{}", std::process::id())));
     // What the program says it is, and what it calls itself when it is a client.
     let kubernetes = match sources.program() {
-        Program::ClientGo => format!("1{}", sources.client_go().trim_start_matches('0')),
-        _ => sources.kubernetes().to_owned(),
+        Program::ApiServer => sources.kubernetes().to_owned(),
+        _ => format!("1{}", sources.client_go().trim_start_matches('0')),
     };
     let version = |package: &str| format!("-X k8s.io/{package}.gitVersion=v{kubernetes}");
     let linker = format!("-s -w {} {}", version("component-base/version"), version("client-go/pkg/version"));
-    let output = fresh.0.to_string_lossy();
-    let arguments = ["build", "-trimpath", "-buildvcs=false", "-ldflags", &linker, "-o", &output, "."];
+    // Suites are several programs: the slash says that the output is their folder.
+    let (command, packages, slash): (&[&str], _, _) = match sources.program() {
+        Program::ControllerRuntime => (&["test", "-c", "-vet=off"], tested_packages(sources)?, "/"),
+        _ => (&["build"], vec![".".to_owned()], ""),
+    };
+    let output = format!("{}{slash}", fresh.0.display());
+    let flags = ["-trimpath", "-buildvcs=false", "-ldflags", &linker, "-o", &output];
+    let packages = packages.iter().map(String::as_str);
+    let arguments: Vec<&str> = command.iter().copied().chain(flags).chain(packages).collect();
     let step = Step::new(sources.program().title(), "go", &arguments)
         .env("CGO_ENABLED", "0")
         .env("GOWORK", "off")
@@ -138,12 +148,20 @@ fn build(sources: &Sources, binary: &Path) -> Result<(), Failed> {
     std::fs::rename(&fresh.0, binary).map_err(cannot)
 }
 
-/// A file that goes away unless it was moved.
+/// Returns the packages whose suites are run: those that the module imports.
+fn tested_packages(sources: &Sources) -> Result<Vec<String>, Failed> {
+    let imports = ["list", "-f", "{{range .Imports}}{{println .}}{{end}}", "."];
+    let list = step::output(&Step::new("find the suites", "go", &imports).inside(sources.folder()))?;
+    Ok(String::from_utf8_lossy(&list).split_whitespace().map(str::to_owned).collect())
+}
+
+/// A file or folder that goes away unless it was moved.
 struct Fresh(PathBuf);
 
 impl Drop for Fresh {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.0);
+        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 

@@ -1,5 +1,5 @@
-//! The project's own commands: `cargo xtask test`, `bench`, `e2e-server`, `e2e-clients`, `schema`, `accessors`, `places`,
-//! `deny`.
+//! The project's own commands: `cargo xtask test`, `bench`, `e2e-server`, `e2e-clients`,
+//! `controller-runtime`, `schema`, `accessors`, `places`, `deny`.
 
 mod accessors;
 #[cfg(test)]
@@ -13,6 +13,7 @@ mod places;
 mod readme;
 mod sources;
 mod step;
+mod suites;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -21,6 +22,7 @@ use clap::{Parser, Subcommand};
 use kube_informer_e2e_locate::Program;
 
 use step::{Failed, Step};
+use suites::Against;
 
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask", about = "The project's own commands")]
@@ -32,7 +34,7 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Check everything: format, clippy without warnings, all tests, doc tests, docs without warnings,
-    /// and the suite on a real API server where Go is installed
+    /// and, where Go is installed, the suites of controller-runtime and ours on a real API server
     Test,
     /// Measure: the embedded server under load, and this library beside client-go (needs Go) and kube-runtime; writes
     /// docs/benchmarks.md
@@ -52,6 +54,16 @@ enum Command {
         /// Build them in any case
         #[arg(long)]
         force: bool,
+    },
+    /// Run controller-runtime's own test suites against a server, and compare which specs fail with
+    /// e2e/controller-runtime/expected-failures.yaml (needs Go)
+    ControllerRuntime {
+        /// The server
+        #[arg(long, value_enum, default_value_t = Against::Embedded)]
+        against: Against,
+        /// Run this suite only, for example `cache`; may be given several times
+        #[arg(long = "suite", value_name = "NAME")]
+        suites: Vec<String>,
     },
     /// Make the tables of built-in types anew from the Kubernetes API modules (needs Go)
     Schema {
@@ -81,6 +93,7 @@ fn main() -> ExitCode {
         Command::Bench { arguments } => bench(arguments),
         Command::E2eServer { force } => e2e::program(Program::ApiServer, force),
         Command::E2eClients { force } => e2e::program(Program::ClientGo, force),
+        Command::ControllerRuntime { against, suites } => suites::run(against, &suites),
         Command::Schema { check } => schema(check),
         Command::Accessors { check } => accessors::accessors(check),
         Command::Places { check } => places::places(check),
@@ -96,7 +109,7 @@ fn main() -> ExitCode {
 }
 
 fn test() -> Result<(), Failed> {
-    let real = e2e::suite()?;
+    let (real, suites) = (e2e::suite()?, suites::gate()?);
     let mut steps = vec![
         Step::cargo("format", &["fmt", "--all", "--check"]),
         Step::cargo("clippy", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]),
@@ -126,9 +139,11 @@ fn test() -> Result<(), Failed> {
     } else {
         step::say("licences, bans and versions are not checked: cargo-deny is not installed");
     }
+    steps.extend(suites.steps);
     steps.extend(real.steps);
     check_with_go()?;
     step::run_all(&steps)?;
+    step::say(&suites.summary);
     step::say(&real.summary);
     Ok(())
 }

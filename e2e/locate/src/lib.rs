@@ -1,4 +1,5 @@
-//! Where the Go programs for tests are, once they have been built: the real API server, and client-go.
+//! Where the Go programs for tests are, once they have been built: the real API server, client-go, and the test suites of
+//! controller-runtime.
 //!
 //! They are kept in a cache outside the workspace, so that they survive `cargo clean` and serve all clones with the same
 //! sources: `CACHE/e2e-server/HASH OF THE SOURCES/GO VERSION/apiserver`.
@@ -19,6 +20,8 @@ pub enum Program {
     ApiServer,
     /// client-go's informers as judge, and kubectl.
     ClientGo,
+    /// The test suites of controller-runtime: a folder with one program for each.
+    ControllerRuntime,
 }
 
 impl Program {
@@ -27,6 +30,7 @@ impl Program {
         match self {
             Self::ApiServer => "apiserver",
             Self::ClientGo => "clientgo",
+            Self::ControllerRuntime => "controller-runtime",
         }
     }
 
@@ -35,6 +39,7 @@ impl Program {
         match self {
             Self::ApiServer => "e2e-server",
             Self::ClientGo => "e2e-clients",
+            Self::ControllerRuntime => "controller-runtime",
         }
     }
 
@@ -43,6 +48,7 @@ impl Program {
         match self {
             Self::ApiServer => "the real API server",
             Self::ClientGo => "client-go for tests",
+            Self::ControllerRuntime => "controller-runtime's suites",
         }
     }
 
@@ -133,6 +139,11 @@ impl Sources {
         self.word_after("k8s.io/client-go v")
     }
 
+    /// The version of controller-runtime, for example `0.24.1`.
+    pub fn controller_runtime(&self) -> &str {
+        self.word_after("sigs.k8s.io/controller-runtime v")
+    }
+
     /// The oldest Go that builds them, for example `1.26.0`.
     pub fn oldest_go(&self) -> &str {
         self.word_after("go ")
@@ -150,7 +161,7 @@ impl Sources {
         let mut found: Vec<PathBuf> = builds
             .flatten()
             .map(|build| build.path().join(self.program.folder()))
-            .filter(|binary| binary.is_file())
+            .filter(|binary| binary.exists())
             .collect();
         found.sort();
         found.pop().ok_or_else(not_built)
@@ -163,7 +174,10 @@ impl Sources {
 
     /// The word that follows a text at the beginning of a line of `go.mod`; empty if there is none.
     fn word_after(&self, text: &str) -> &str {
-        let rest = self.module.lines().find_map(|line| line.trim_start().strip_prefix(text)).unwrap_or("");
+        let lines = self.module.lines().map(str::trim_start);
+        // A single requirement has no block.
+        let mut entries = lines.map(|line| line.strip_prefix("require ").unwrap_or(line));
+        let rest = entries.find_map(|entry| entry.strip_prefix(text)).unwrap_or("");
         rest.split_whitespace().next().unwrap_or("")
     }
 }
@@ -219,13 +233,15 @@ mod tests {
 
     #[test]
     fn the_versions_are_those_of_the_module() {
-        for program in [Program::ApiServer, Program::ClientGo] {
+        for program in [Program::ApiServer, Program::ClientGo, Program::ControllerRuntime] {
             let sources = Sources::read(program).unwrap();
             assert!(sources.client_go().starts_with("0."), "{:?}", sources.client_go());
             assert!(sources.oldest_go().starts_with("1."), "{:?}", sources.oldest_go());
         }
         let server = Sources::read(Program::ApiServer).unwrap();
         assert!(server.kubernetes().starts_with("1."), "{:?}", server.kubernetes());
+        let suites = Sources::read(Program::ControllerRuntime).unwrap();
+        assert!(suites.controller_runtime().starts_with("0."), "{:?}", suites.controller_runtime());
     }
 
     #[test]
