@@ -109,12 +109,12 @@ async fn a_panic_is_counted_shown_and_tried_again() {
     let calls = Arc::new(AtomicU32::new(0));
     let playing = Playing::new(
         builder
-            .build(move |request: String, _| {
+            .build(move |_: String, _| {
                 let call = calls.fetch_add(1, Ordering::Relaxed);
                 assert!(call != 0, "before anything was awaited");
                 async move {
                     settle().await;
-                    assert!(call != 1, "while {request} was worked on");
+                    assert!(call != 1, "while it was worked on");
                     Ok(())
                 }
             })
@@ -126,7 +126,7 @@ async fn a_panic_is_counted_shown_and_tried_again() {
         log.take(),
         [
             "a 0 the reconciler panicked: before anything was awaited",
-            "a 1 the reconciler panicked: while a was worked on"
+            "a 1 the reconciler panicked: while it was worked on"
         ]
     );
     let status = playing.handle.status();
