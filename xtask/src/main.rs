@@ -206,7 +206,9 @@ fn check_with_go() -> Result<(), Failed> {
     let module = String::from_utf8_lossy(&module).trim().to_owned();
     let fresh = step::output(&go("make samples", &["run", ".", "-seed=2", "-rounds=10", "samples"]))?;
     let file = std::env::temp_dir().join(format!("kube-wire-samples-{}.gz", std::process::id()));
-    std::fs::write(&file, fresh)
+    // A new file: one that is there may be a link to another.
+    std::fs::File::create_new(&file)
+        .and_then(|mut created| std::io::Write::write_all(&mut created, &fresh))
         .map_err(|error| Failed::new(format!("cannot write {}: {error}", file.display())))?;
     let test = Step::cargo(
         "fresh samples and golden files",
