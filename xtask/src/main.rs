@@ -1,5 +1,5 @@
-//! The project's own commands: `cargo xtask test`, `bench`, `e2e-server`, `e2e-clients`,
-//! `controller-runtime`, `schema`, `accessors`, `places`, `deny`.
+//! The project's own commands: `cargo xtask test`, `bench`, `e2e-server`, `e2e-clients`, `controller-runtime`, `schema`,
+//! `accessors`, `places`, `mutants`, `deny`.
 
 mod accessors;
 #[cfg(test)]
@@ -8,6 +8,7 @@ mod e2e;
 mod made;
 #[cfg(test)]
 mod modules;
+mod mutants;
 mod places;
 #[cfg(test)]
 mod readme;
@@ -83,6 +84,8 @@ enum Command {
         #[arg(long)]
         check: bool,
     },
+    /// Check that the model of the work queue finds each of the faults in its folder `mutants` (needs git)
+    Mutants,
     /// Check licences, bans and duplicate versions (needs cargo-deny)
     Deny,
 }
@@ -97,6 +100,7 @@ fn main() -> ExitCode {
         Command::Schema { check } => schema(check),
         Command::Accessors { check } => accessors::accessors(check),
         Command::Places { check } => places::places(check),
+        Command::Mutants => mutants::mutants(),
         Command::Deny => step::run(&deny()),
     };
     match outcome {

@@ -1,4 +1,5 @@
-//! The lock, the wake-ups and the clock of the work queue. Its model (`crates/kube-controller/model`) compiles the queue with other ones.
+//! The lock, the wake-ups and the clock of the work queue. Its model (`crates/kube-controller/model`) compiles the queue with
+//! other ones.
 
 pub(crate) use parking_lot::Mutex;
 pub(crate) use tokio::sync::Notify;
