@@ -34,8 +34,8 @@ const MAX_TOKEN_BYTES: usize = 16 << 10;
 /// The largest user that is remembered, in bytes of JSON.
 const MAX_USER_BYTES: usize = 16 << 10;
 
-/// How many reviews of unknown tokens run at once, and how many of those that were good before. A stranger who sends many
-/// tokens neither floods the API server nor holds up a scraper that is known.
+/// The limit of concurrent reviews of unknown tokens, and that of tokens that were good before. A flood of random tokens
+/// neither overloads the API server nor takes the turn of a known scraper.
 const MAX_REVIEWS: usize = 8;
 
 /// After how many seconds an unknown token is to be sent again when too many others are under review.
@@ -46,8 +46,8 @@ const REVIEW_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Who may see the metrics. Clones share what they remember.
 ///
-/// The bearer token of a request is shown to the API server (`TokenReview`), and if it is somebody's, whether they may `get`
-/// the path `/metrics` (`SubjectAccessReview`, with the name, uid, groups and extra fields of the user). The manager's own
+/// The API server reviews the bearer token of a request (`TokenReview`), and then whether its user may `get` the path
+/// `/metrics` (`SubjectAccessReview`, with the name, uid, groups and extra fields of the user). The manager's own
 /// user needs the role `system:auth-delegator` for that. Answers are remembered for a while, each for exactly what was asked:
 /// tokens for a minute, permissions for five, refusals for half a minute. Of tokens only SHA-256 digests are kept. Bad tokens
 /// never displace good ones. Requests with unknown tokens are answered with 503 while 8 others are under review.
@@ -67,7 +67,7 @@ pub struct MetricsAccess {
 struct Known {
     /// By token.
     users: Memory<UserInfo>,
-    /// By token that is nobody's.
+    /// By token that the API server has refused.
     refused: Memory<()>,
     /// By question.
     allowed: Memory<()>,
@@ -135,8 +135,8 @@ impl MetricsAccess {
         if let Some(answer) = self.known.lock().user(&digest) {
             return Ok(answer);
         }
-        // One that was good before waits for its turn, and others have a turn or none.
-        let _turn = if self.known.lock().users.has_known(&digest) {
+        // A token that was good before waits for its turn; an unknown one is refused if there is none.
+        let _turn = if self.known.lock().users.contains(&digest) {
             self.reviews.of_known.acquire().await.map_err(|_| Failed::Busy)?
         } else {
             self.reviews.of_unknown.try_acquire().map_err(|_| Failed::Busy)?
@@ -189,7 +189,7 @@ impl MetricsAccess {
 }
 
 impl Known {
-    /// Whose token it is, or that it is nobody's; none if that is not known.
+    /// Returns the user of a token, or that it was refused; none if neither is remembered.
     fn user(&self, token: &Digest) -> Option<Option<UserInfo>> {
         self.users.get(token).map(Some).or_else(|| self.refused.get(token).map(|()| None))
     }
@@ -208,7 +208,7 @@ impl Known {
         }
     }
 
-    /// Whether the question was answered with yes; none if it has no answer yet.
+    /// Returns whether the question was answered with yes; none if no answer is remembered.
     fn permission(&self, question: &Digest) -> Option<bool> {
         let allowed = self.allowed.get(question).map(|()| true);
         allowed.or_else(|| self.denied.get(question).map(|()| false))

@@ -102,7 +102,7 @@ impl Open {
 }
 
 impl Place {
-    /// Returns the function to call when the request has been read.
+    /// Returns the function to call when the head of the request has been read.
     pub(super) fn asked(&self) -> impl Fn() + Send + Sync + 'static {
         let (connections, asked) = (Arc::clone(&self.connections), self.signals.asked.clone());
         move || {
@@ -111,7 +111,7 @@ impl Place {
         }
     }
 
-    /// Does the work of the connection until it is done, out of time, or closed to make room.
+    /// Runs the work of the connection until it is done, out of time, or closed to make room.
     pub(super) async fn serve(self, stop: &CancellationToken, work: impl Future<Output = ()>) {
         let Signals { asked, close } = &self.signals;
         let mut work = pin!(work);
@@ -224,14 +224,14 @@ mod tests {
                     None => std::future::pending().await,
                 }
                 stop.cancel();
-                std::future::pending().await
+                std::future::pending::<()>().await;
             };
             let work = async {
                 if let Some(after) = asks_after {
                     tokio::time::sleep(Duration::from_secs(after)).await;
                     asked();
                 }
-                std::future::pending().await
+                std::future::pending::<()>().await;
             };
             tokio::select! {
                 () = place.serve(&stop, work) => {}

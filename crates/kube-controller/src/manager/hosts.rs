@@ -1,4 +1,4 @@
-//! Under which names pages for this machine may be asked for.
+//! The host names under which pages for this machine are served.
 //!
 //! A web page can point a name of its own at a loopback address (DNS rebinding), and then its scripts may read what is served
 //! there. Requests of a browser name that host, so a name that was not chosen for these pages is refused. An IP address
@@ -19,7 +19,7 @@ impl Hosts {
         Self(names.iter().map(|name| plain(name)).collect())
     }
 
-    /// None if every host that the request names is allowed, and it names one; else what to show instead.
+    /// Returns the page that refuses the request; none if it names a host, and each host that it names is allowed.
     pub(super) fn refuse(&self, asked: &Asked) -> Option<Page> {
         let mut headers = asked.headers.get_all(HOST).iter();
         let is_allowed = match (headers.next(), headers.next()) {
@@ -30,7 +30,7 @@ impl Hosts {
             }
             _ => false,
         };
-        // The host is not repeated: it is what a stranger sent.
+        // The host is not repeated: the client chose it.
         let text = "these pages are served to localhost, IP addresses and the names in `debug_hosts`\n";
         (!is_allowed).then(|| Page::text(421, text.to_owned()))
     }

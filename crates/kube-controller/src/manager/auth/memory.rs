@@ -1,4 +1,4 @@
-//! What is remembered of reviews: digests, for a while, and no more than so many.
+//! A bounded memory of reviews, by digest, with an expiry.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use ring::digest::{SHA256, digest};
 use tokio::time::Instant;
 
-/// How many answers of a kind are remembered; one more takes the place of the one that ends first, which is the oldest.
+/// The limit of remembered answers of one kind. One more evicts the answer that expires first, which is the oldest.
 pub(super) const MAX_REMEMBERED: usize = 1024;
 
 /// The SHA-256 of a token or a question. Tokens themselves are not kept.
@@ -33,17 +33,18 @@ impl<V: Clone> Memory<V> {
         Self { life, answers: HashMap::new() }
     }
 
-    /// Returns the answer, unless its time is over.
+    /// Returns the answer, unless it has expired.
     pub(super) fn get(&self, question: &Digest) -> Option<V> {
         let (until, answer) = self.answers.get(question)?;
         (Instant::now() < *until).then(|| answer.clone())
     }
 
-    /// Whether there has been an answer, though its time may be over.
-    pub(super) fn has_known(&self, question: &Digest) -> bool {
+    /// Whether there is an answer, expired or not.
+    pub(super) fn contains(&self, question: &Digest) -> bool {
         self.answers.contains_key(question)
     }
 
+    /// Remembers an answer from now on; evicts the oldest if there are too many.
     pub(super) fn insert(&mut self, question: Digest, answer: V) {
         if self.answers.len() >= MAX_REMEMBERED && !self.answers.contains_key(&question) {
             let first =

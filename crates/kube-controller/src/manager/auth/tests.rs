@@ -58,7 +58,7 @@ impl Reviewer {
         Ok(Response::builder().status(201).body(Body::from(review.to_string().into_bytes())).unwrap())
     }
 
-    /// How often it was asked since the last time.
+    /// Counts the reviews since the last call.
     fn asked(&self) -> usize {
         std::mem::take(&mut *self.asked.lock()).len()
     }
@@ -212,7 +212,7 @@ async fn a_flood_of_unknown_tokens_asks_the_api_server_no_more_than_a_few_at_onc
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_token_that_is_too_long_is_shown_to_nobody() {
+async fn a_token_that_is_too_long_is_not_reviewed() {
     let reviewer = Reviewer::default();
     let access = MetricsAccess::known(reviewer.client());
     let long = format!("good-{}", "x".repeat(60 << 10));
