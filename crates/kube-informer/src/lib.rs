@@ -32,6 +32,7 @@
 
 pub mod accessors;
 pub mod cache;
+mod continuation;
 pub mod discovery;
 pub mod factory;
 pub mod fanout;
@@ -48,6 +49,7 @@ pub mod reflector;
 pub mod selector;
 pub mod source;
 pub mod store;
+mod version;
 pub mod watch;
 
 pub use cache::Cache;

@@ -56,7 +56,7 @@ pub use access::{Access, Rule};
 pub use faults::{Fault, InjectedFault};
 pub use kinds::Verb;
 pub use log::RequestRecord;
-pub use server::{SeedError, ServerStats, TestServer, TestServerBuilder};
+pub use server::{Backup, SeedError, ServerStats, TestServer, TestServerBuilder};
 
 /// The client library whose [`Client`](kube_client::Client) the server hands out.
 pub use kube_client;

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use super::entry::Entry;
 use super::server::Patience;
 use super::uncertain::InFlight;
-use super::written::{Notes, Of, Written, namespace_in};
+use super::written::{Noted, Notes, Of, Written, namespace_in};
 use super::{Cache, CacheError, Kind, Missing, Query};
 use crate::object::{Object, key};
 use crate::source::{SourceError, is_segment};
@@ -227,8 +227,10 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ClientKind<K> {
             notes.uncertain.retain(|(resource, _), _| cache.followed(resource).is_some());
         }
         let of = self.of(of);
-        let before = notes.written.remove(&of);
-        notes.written.insert(of, written.after(before));
+        let epoch = self.followed().map_or(0, |entry| entry.informer().store().epoch());
+        let before = notes.written.remove(&of).filter(|before| before.epoch == epoch);
+        let written = written.after(before.map(|before| before.written));
+        notes.written.insert(of, Noted { written, epoch });
     }
 
     /// Notes what the server has under a key.
@@ -278,7 +280,7 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ClientKind<K> {
             written.retain(|(known, of), written| known != resource || !written.is_seen(&entry, of));
         }
         let waiting = written.iter().filter(|((known, key), _)| known == resource && of(key));
-        waiting.map(|((_, key), written)| (key.clone(), written.clone())).collect()
+        waiting.map(|((_, key), noted)| (key.clone(), noted.written.clone())).collect()
     }
 
     /// Waits until what was written can be read, in a namespace, or in all; returns where, if anything was waited for.

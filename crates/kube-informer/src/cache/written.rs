@@ -13,7 +13,7 @@ pub(super) type Of = (GroupVersionResource, String);
 /// What was written through a client and has to be seen.
 #[derive(Default)]
 pub(super) struct Notes {
-    pub(super) written: HashMap<Of, Written>,
+    pub(super) written: HashMap<Of, Noted>,
     /// Writes of which it is not known whether they were done, each with the number of the last of them.
     pub(super) uncertain: HashMap<Of, u64>,
     last: u64,
@@ -34,6 +34,21 @@ impl Notes {
     }
 }
 
+/// A write, and the epoch in which its version counts.
+#[derive(Clone, Debug)]
+pub(super) struct Noted {
+    pub(super) written: Written,
+    pub(super) epoch: u64,
+}
+
+impl Noted {
+    /// The copy has come so far, or the server's versions began again since: then the write may be gone, and its version means
+    /// nothing.
+    pub(super) fn is_seen(&self, entry: &Entry, key: &str) -> bool {
+        entry.informer().store().epoch() > self.epoch || self.written.is_seen(entry, key)
+    }
+}
+
 /// What has to be seen of one object.
 #[derive(Clone, Debug)]
 pub(super) enum Written {
@@ -46,8 +61,7 @@ pub(super) enum Written {
 }
 
 impl Written {
-    /// The copy has come so far.
-    pub(super) fn is_seen(&self, entry: &Entry, key: &str) -> bool {
+    fn is_seen(&self, entry: &Entry, key: &str) -> bool {
         // In this order: the status is told of what is in the copy already.
         let reached = entry.reached(namespace_in(key));
         let snapshot = entry.informer().store().snapshot();

@@ -19,7 +19,7 @@ use crate::queue::{Consumer, DEFAULT_CAPACITY, Delta, Producer, queue};
 use crate::random::any_seed;
 use crate::reflector::{Config, Note, Reflector};
 use crate::source::{ListWatch, Scope, SourceError, Transform};
-use crate::store::Store;
+use crate::store::{Store, Trust};
 
 /// The number of the only source.
 const SOURCE: u64 = 0;
@@ -207,14 +207,15 @@ impl<K: Resource + Send + Sync + 'static, H: Handle<K>> Process<K, H> {
         }
         let (kind, version) = (step.kind(), step.version().to_owned());
         let initial = !self.status.borrow().synced;
-        let list = List { scope: &Scope::default(), initial, anew: false };
+        let list = List { scope: &Scope::default(), initial, trust: Trust::Versions };
         let applied = step.apply(&self.store, list, Some(&version));
         let events = applied.events.len() as u64;
         for event in applied.events {
             self.handler.handle(event);
         }
-        let objects = self.store.snapshot().len();
-        let took = Took { kind, version, events, objects, quarantine: applied.quarantine };
+        let there = self.store.snapshot();
+        let (objects, epoch) = (there.len(), there.epoch());
+        let took = Took { kind, version, events, objects, epoch, quarantine: applied.quarantine };
         self.status.send_modify(|status| status.took(SOURCE, took, Instant::now().into_std()));
     }
 }

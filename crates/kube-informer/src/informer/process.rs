@@ -24,7 +24,7 @@ use crate::panics;
 use crate::queue::{Closed, Consumer, Delta, Depth, Producer, queue};
 use crate::reflector::{Note, Reflector};
 use crate::source::{Scope, SourceError, Transform, Want};
-use crate::store::{Store, Write};
+use crate::store::{Store, Trust, Write};
 
 /// How many changes go to the store in one step.
 pub(super) const BATCH: usize = 1_000;
@@ -251,8 +251,9 @@ impl<K: Resource + Send + Sync + 'static> Processor<K> {
         let mut stage = shared.stage.lock();
         // What comes from a source that is followed no more is not wanted.
         let Some(applied) = stage.take(self.source, step, &shared.store, &self.spent) else { return };
-        let (events, objects) = (applied.told, shared.store.snapshot().len());
-        let took = Took { kind, version, events, objects, quarantine: applied.quarantine };
+        let (events, there) = (applied.told, shared.store.snapshot());
+        let (objects, epoch) = (there.len(), there.epoch());
+        let took = Took { kind, version, events, objects, epoch, quarantine: applied.quarantine };
         // The status is told of steps in their order.
         shared.status.send_modify(|status| status.took(self.source, took, Instant::now().into_std()));
         stage.complete_if_listed();
@@ -319,7 +320,8 @@ impl<K: Resource + Send + Sync + 'static> Stage<K> {
         let current = self.reach(at, step.version());
         let everything = step.kind() == StepKind::Everything;
         let Reached { scope, listed, anew, .. } = &self.scopes[at];
-        let list = List { scope, initial: !listed && !self.complete, anew: *anew };
+        let trust = if *anew { Trust::Nothing } else { Trust::Versions };
+        let list = List { scope, initial: !listed && !self.complete, trust };
         let mut applied = step.apply(store, list, current.as_deref());
         let events = std::mem::take(&mut applied.events);
         applied.told = events.len() as u64;

@@ -38,6 +38,8 @@ pub struct InformerStatus {
     pub objects: usize,
     /// The version up to which the copy is current; empty before the first list.
     pub resource_version: String,
+    /// The epoch of the version: it grows each time the server's versions begin again, as after a restore from a backup.
+    pub epoch: u64,
     /// How often everything was listed anew.
     pub lists: u64,
     /// Why everything was asked for again, and how often; the first list aside.
@@ -120,6 +122,7 @@ pub(super) struct Took {
     pub(super) version: String,
     pub(super) events: u64,
     pub(super) objects: usize,
+    pub(super) epoch: u64,
     pub(super) quarantine: Quarantine,
 }
 
@@ -167,7 +170,7 @@ impl InformerStatus {
     pub(super) fn took(&mut self, source: u64, took: Took, now: Instant) {
         self.reached(source, &took.version, took.kind == StepKind::Everything);
         self.quarantine(source, took.quarantine);
-        self.objects = took.objects;
+        (self.objects, self.epoch) = (took.objects, took.epoch);
         match took.kind {
             StepKind::Bookmark => self.last_bookmark = Some(now),
             StepKind::Again => {}

@@ -9,7 +9,7 @@ use crate::fanout::{Deleted, Event};
 use crate::object::{Object, key};
 use crate::queue::Delta;
 use crate::source::Scope;
-use crate::store::{Store, Write, Written};
+use crate::store::{Store, Trust, Write, Written};
 
 /// What stands for the key of an object that does not say its name.
 const NAMELESS: &str = "an object without a readable name";
@@ -19,7 +19,7 @@ pub(super) enum Step<K> {
     /// Some objects have changed.
     Changes(Changes<K>),
     /// These are all objects.
-    Everything { objects: Vec<Object<K>>, undecodable: Vec<DecodeError>, version: String },
+    Everything { objects: Vec<Object<K>>, undecodable: Vec<DecodeError>, version: String, new_epoch: bool },
     /// Nothing more has happened up to this version.
     Bookmark { version: String },
     /// Everything is to be told again.
@@ -52,8 +52,8 @@ pub(super) struct List<'a> {
     pub(super) scope: &'a Scope,
     /// Nobody has heard of a list before.
     pub(super) initial: bool,
-    /// What is there is not what is wanted any more, though its version is the same.
-    pub(super) anew: bool,
+    /// Which of the objects that are there are still what is wanted.
+    pub(super) trust: Trust,
 }
 
 /// What a step did.
@@ -94,9 +94,9 @@ pub(super) fn steps<K: Resource>(batch: Vec<Delta<K>>, any: bool) -> Vec<Step<K>
             }
             Delta::Bookmark { resource_version } => Step::Bookmark { version: resource_version },
             Delta::Resync => Step::Again,
-            Delta::Replaced { objects, resource_version, undecodable } => {
+            Delta::Replaced { objects, resource_version, undecodable, new_epoch } => {
                 run.any |= !undecodable.is_empty();
-                Step::Everything { objects, undecodable, version: resource_version }
+                Step::Everything { objects, undecodable, version: resource_version, new_epoch }
             }
         };
         run.end(&mut steps);
@@ -139,10 +139,12 @@ impl<K: Resource> Step<K> {
                 let events = written(store.write(writes, version));
                 Applied { events, told: 0, quarantine: Quarantine { anew: false, objects: quarantine } }
             }
-            Step::Everything { objects, undecodable, .. } => {
+            Step::Everything { objects, undecodable, new_epoch, .. } => {
+                let trust = if new_epoch { Trust::NewEpoch } else { list.trust };
+                let list = List { trust, ..list };
                 let kept: HashSet<String> =
                     undecodable.iter().filter_map(|error| error.key.as_deref()).map(key_text).collect();
-                let written = store.replace_in(list.scope, objects, list.anew, &kept, version);
+                let written = store.replace_in(list.scope, objects, trust, &kept, version);
                 let named = |error: DecodeError| {
                     let key = error.key.as_deref().map_or_else(|| NAMELESS.to_owned(), key_text);
                     (key, Some(error.why))
@@ -235,10 +237,12 @@ fn changed<K>(written: Written<K>) -> Option<Event<K>> {
 }
 
 /// What a replacement means for listeners. What is gone comes first, as in client-go; what has not changed is not
-/// told, unless it is had anew.
+/// told, if versions are trusted.
 fn replaced<K>(mut written: Vec<Written<K>>, list: List<'_>) -> Vec<Event<K>> {
     let unchanged = |written: &Written<K>| match (&written.old, &written.new) {
-        (Some(old), Some(new)) => old.is_same(new) || (!list.anew && old.is_same_version(new)),
+        (Some(old), Some(new)) => {
+            old.is_same(new) || (list.trust == Trust::Versions && old.is_same_version(new))
+        }
         _ => false,
     };
     // A list may be long: nothing here is there twice, nor grows bit by bit.
@@ -274,7 +278,12 @@ mod tests {
 
     fn replaced<const N: usize>(objects: [(&str, u64); N], version: u64) -> Delta<ConfigMap> {
         let objects = objects.into_iter().map(|(name, version)| object(name, version)).collect();
-        Delta::Replaced { objects, resource_version: version.to_string(), undecodable: Vec::new() }
+        Delta::Replaced {
+            objects,
+            resource_version: version.to_string(),
+            undecodable: Vec::new(),
+            new_epoch: false,
+        }
     }
 
     fn undecodable(event: &str, name: &str, version: u64) -> Delta<ConfigMap> {
@@ -301,7 +310,7 @@ mod tests {
         let steps = steps(deltas, false);
         let apply = |step: Step<ConfigMap>| {
             let version = step.version().to_owned();
-            let list = List { scope: &Scope::default(), initial: false, anew: false };
+            let list = List { scope: &Scope::default(), initial: false, trust: Trust::Versions };
             step.apply(store, list, Some(&version)).events
         };
         steps.into_iter().flat_map(apply).map(|event| short(&event)).collect()
@@ -407,6 +416,7 @@ mod tests {
             objects: Vec::new(),
             resource_version: "2".to_owned(),
             undecodable: vec![error],
+            new_epoch: false,
         };
         assert_eq!(named(vec![list, Updated(object("a", 3))], false), [good()]);
     }

@@ -17,7 +17,7 @@ use crate::object::{Lens, Object, Raw};
 use crate::panics;
 use crate::reflector::{Config, FAR, Failure, ListRequest, WatchRequest};
 use crate::source::{ListPart, ListStream, ListWatch, Scope, SourceError, Want, WatchPart, WatchStream};
-use crate::store::{Snapshot, Version};
+use crate::store::{Progress, Snapshot, Version};
 
 /// So many objects are decoded before others get their turn.
 const TURN: usize = 64;
@@ -170,15 +170,10 @@ fn changes_of(of: SharedInformer<Raw>, changes: Subscription<Raw>) -> BoxStream<
     let mut status = of.watch_status();
     // What is wrong already is to be told.
     status.mark_changed();
-    let following = Following {
-        status,
-        versions: of.store().watch_changes(),
-        of,
-        changes,
-        told: String::new(),
-        behind: true,
-        trouble: None,
-    };
+    let progress = of.store().watch_changes();
+    let epoch = progress.borrow().epoch;
+    let following =
+        Following { status, progress, epoch, of, changes, told: String::new(), behind: true, trouble: None };
     stream::unfold(following, async |mut following| Some((following.next().await?, following))).boxed()
 }
 
@@ -186,7 +181,9 @@ struct Following {
     of: SharedInformer<Raw>,
     changes: Subscription<Raw>,
     status: watch::Receiver<InformerStatus>,
-    versions: watch::Receiver<Option<Version>>,
+    progress: watch::Receiver<Progress>,
+    /// The epoch of the versions that are told.
+    epoch: u64,
     /// The version that was told last.
     told: String,
     /// The copy may have come further than what was told.
@@ -196,9 +193,13 @@ struct Following {
 }
 
 impl Following {
-    /// The next change; none when the informer has been stopped.
+    /// The next change; none when the informer has been stopped, or its versions have begun again: then everything has to be
+    /// listed.
     async fn next(&mut self) -> Option<Change> {
         loop {
+            if self.progress.borrow().epoch != self.epoch {
+                return None;
+            }
             if let Some(event) = self.changes.next().now_or_never() {
                 return self.event(event?);
             }
@@ -214,7 +215,7 @@ impl Following {
             tokio::select! {
                 biased;
                 event = self.changes.next() => return self.event(event?),
-                changed = self.versions.changed() => {
+                changed = self.progress.changed() => {
                     changed.ok()?;
                     self.behind = true;
                 }

@@ -42,6 +42,9 @@ pub enum Delta<K> {
         resource_version: String,
         /// Objects that are there but could not be decoded: they are not gone.
         undecodable: Vec<DecodeError>,
+        /// The server's versions began again with this list, as after a restore from a backup: they cannot be compared with
+        /// those that came before.
+        new_epoch: bool,
     },
     /// Nothing more happened up to this version.
     Bookmark {
@@ -282,6 +285,7 @@ mod tests {
             objects: vec![half.clone(); 5],
             resource_version: "1".to_owned(),
             undecodable: Vec::new(),
+            new_epoch: false,
         };
         producer.push(list()).await.unwrap();
         producer.push(added(1)).await.expect("one without bytes");

@@ -18,6 +18,11 @@ pub struct Config {
     pub page_size: Option<u32>,
     /// A list of which nothing arrives for so long has failed. client-go waits for ever.
     pub list_silence: Duration,
+    /// A list, or a stream of initial events, with more objects is given up, all pages together.
+    pub max_list_objects: u64,
+    /// A list, or a stream of initial events, with more bytes is given up, all pages together. By default twice what etcd
+    /// is recommended to hold.
+    pub max_list_bytes: u64,
     /// Watches last between this and twice this, at random, so that a fleet does not reconnect in step.
     pub watch_timeout: Duration,
     /// How much later than agreed a watch may end before it is cut.
@@ -44,6 +49,8 @@ impl Default for Config {
             fallback_for: Duration::from_secs(30 * 60),
             page_size: None,
             list_silence: Duration::from_secs(60),
+            max_list_objects: 10_000_000,
+            max_list_bytes: 16 << 30,
             watch_timeout: Duration::from_secs(5 * 60),
             watch_slack: Duration::from_secs(30),
             silence: Duration::from_secs(150),

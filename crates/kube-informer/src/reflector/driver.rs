@@ -143,6 +143,10 @@ where
                     self.following = false;
                     self.list(&request, &mut collected, queue).await
                 }
+                Step::Probe(request) => {
+                    self.probe(&request).await;
+                    Ok(())
+                }
                 Step::Watch(request) => {
                     collected = Collected::default();
                     self.following &= !request.initial_events;
@@ -161,7 +165,8 @@ where
         collected: &mut Collected<K>,
         queue: &Producer<K>,
     ) -> Result<(), Closed> {
-        let meta = match self.collect(request, collected).await {
+        let before = collected.received.objects;
+        let meta = match self.collect(request, &self.want, collected).await {
             Ok(meta) => meta,
             Err(error) => {
                 self.failed(&error, false);
@@ -169,35 +174,85 @@ where
                 return Ok(());
             }
         };
-        match self.machine.page(&meta.resource_version, &meta.continue_token) {
-            PageVerdict::More => Ok(()),
-            PageVerdict::Complete { resource_version } => {
+        let had_items = collected.received.objects > before;
+        let copy = self.machine.resource_version().to_owned();
+        match self.machine.page(&meta.resource_version, &meta.continue_token, had_items, now()) {
+            PageVerdict::More => {}
+            PageVerdict::Complete { resource_version, new_epoch } => {
                 self.has_everything(collected);
-                queue.push(std::mem::take(collected).replaced(resource_version)).await
+                queue.push(std::mem::take(collected).replaced(resource_version, new_epoch)).await?;
+            }
+            PageVerdict::WentBack => self.went_back(&copy, &meta.resource_version),
+            PageVerdict::Endless(why) => self.failed(&SourceError::endless(why), false),
+        }
+        Ok(())
+    }
+
+    /// Finds out whether the server has come as far as the copy.
+    async fn probe(&mut self, request: &ListRequest) {
+        let copy = request.resource_version.as_str();
+        // What is listed is dropped, so nothing is done to it first.
+        let plain = Arc::new(Want::new());
+        match self.collect(request, &plain, &mut Collected::default()).await {
+            Ok(meta) => {
+                if self.machine.probed(Ok(&meta.resource_version), now()) {
+                    self.went_back(copy, &meta.resource_version);
+                }
+            }
+            Err(error) => {
+                self.failed(&error, true);
+                if error.failure.is_about_version() {
+                    self.why = Some((&error.failure).into());
+                }
+                self.machine.probed(Err(&error.failure), now());
             }
         }
+    }
+
+    /// An answer was older than the copy. No version that is in the copy means what it did.
+    fn went_back(&mut self, from: &str, to: &str) {
+        self.want.distrust_known();
+        self.why = Some(Reason::VersionWentBack);
+        self.failed(&SourceError::went_back(from, to), true);
     }
 
     /// Reads a page into the collection.
     async fn collect(
         &self,
         request: &ListRequest,
+        want: &Arc<Want<K>>,
         collected: &mut Collected<K>,
     ) -> Result<kube_wire::ListMeta, SourceError> {
         let patience = self.machine.list_silence();
         let silent = || SourceError::silent("the list");
-        let opened = tokio::time::timeout(patience, self.source.list(request, &self.want)).await;
+        let opened = tokio::time::timeout(patience, self.source.list(request, want)).await;
         let mut parts = opened.map_err(|_| silent())??;
         while let Some(part) = tokio::time::timeout(patience, parts.next()).await.map_err(|_| silent())? {
             match part? {
                 ListPart::Item(object) => collected.put(object),
                 ListPart::Undecodable(error) => collected.quarantine("ADDED", error),
-                ListPart::Bytes(bytes) => self.note(Note::Heard { bytes }),
+                ListPart::Bytes(bytes) => {
+                    collected.received.bytes += bytes as u64;
+                    self.note(Note::Heard { bytes });
+                }
                 ListPart::Trouble { error, passing } => self.failed(&error, passing),
                 ListPart::End(meta) => return Ok(meta),
             }
+            self.check_size(collected)?;
         }
         Err(SourceError::garbled("the list ended before its end"))
+    }
+
+    /// Fails if more has been collected than is taken.
+    fn check_size(&self, collected: &Collected<K>) -> Result<(), SourceError> {
+        let (config, received) = (self.machine.config(), collected.received);
+        if received.objects > config.max_list_objects {
+            return Err(SourceError::too_much("objects", config.max_list_objects, "max_list_objects"));
+        }
+        if received.bytes > config.max_list_bytes {
+            return Err(SourceError::too_much("bytes", config.max_list_bytes, "max_list_bytes"));
+        }
+        Ok(())
     }
 
     async fn watch(
@@ -207,7 +262,7 @@ where
         queue: &Producer<K>,
     ) -> Result<(), Closed> {
         let end = self.follow_watch(request, collected, queue).await?;
-        if self.following {
+        if self.following || end == WatchEnd::WentBack {
             self.why = Some((&end).into());
         }
         self.machine.watch_ended(&end, now());
@@ -275,6 +330,9 @@ where
                     }
                 }
                 Some(Ok(WatchPart::Bytes(bytes))) => {
+                    if !self.following {
+                        collected.received.bytes += bytes as u64;
+                    }
                     self.machine.heard(now());
                     self.note(Note::Heard { bytes });
                 }
@@ -284,6 +342,10 @@ where
                         return Ok(end);
                     }
                 }
+            }
+            if let Err(error) = self.check_size(collected) {
+                self.failed(&error, true);
+                return Ok(WatchEnd::Garbled);
             }
         }
     }
@@ -300,14 +362,19 @@ where
             Event::Modified(object) => (Kind::Updated, object),
             Event::Deleted(object) => (Kind::Deleted, object),
             Event::Bookmark { resource_version, initial_events_end } => {
+                let copy = self.machine.resource_version().to_owned();
                 match self.machine.bookmark(&resource_version, initial_events_end, now()) {
                     BookmarkVerdict::Ignore => {}
+                    BookmarkVerdict::WentBack => {
+                        self.went_back(&copy, &resource_version);
+                        return Ok(Some(WatchEnd::WentBack));
+                    }
                     BookmarkVerdict::Progress { resource_version } => {
                         queue.push(Delta::Bookmark { resource_version }).await?;
                     }
-                    BookmarkVerdict::Complete { resource_version } => {
+                    BookmarkVerdict::Complete { resource_version, new_epoch } => {
                         self.has_everything(collected);
-                        queue.push(std::mem::take(collected).replaced(resource_version)).await?;
+                        queue.push(std::mem::take(collected).replaced(resource_version, new_epoch)).await?;
                     }
                 }
                 return Ok(None);
@@ -388,16 +455,31 @@ struct Collected<K> {
     undecodable: HashMap<Box<str>, DecodeError>,
     /// The last one that does not say its name: all of them are one entry of the quarantine.
     nameless: Option<DecodeError>,
+    received: Received,
+}
+
+/// What has arrived for a list, repetitions included.
+#[derive(Clone, Copy, Default)]
+struct Received {
+    objects: u64,
+    bytes: u64,
 }
 
 impl<K> Default for Collected<K> {
     fn default() -> Self {
-        Self { objects: Vec::new(), places: HashMap::new(), undecodable: HashMap::new(), nameless: None }
+        Self {
+            objects: Vec::new(),
+            places: HashMap::new(),
+            undecodable: HashMap::new(),
+            nameless: None,
+            received: Received::default(),
+        }
     }
 }
 
 impl<K> Collected<K> {
     fn put(&mut self, object: Object<K>) {
+        self.received.objects += 1;
         self.undecodable.remove(object.key());
         match self.places.entry(object.key().into()) {
             Entry::Occupied(place) => self.objects[*place.get()] = Some(object.resting()),
@@ -434,6 +516,7 @@ impl<K> Collected<K> {
 
     /// Something happened to an object that could not be decoded. What was seen of it before stays.
     fn quarantine(&mut self, event: &str, error: DecodeError) {
+        self.received.objects += 1;
         let key = error.key.as_deref().map(|of| key(&of.namespace, &of.name));
         match key {
             Some(key) if event == "DELETED" => self.remove(&key),
@@ -447,11 +530,11 @@ impl<K> Collected<K> {
         self.undecodable.values().chain(&self.nameless).any(|error| panics::is_reason(&error.why))
     }
 
-    fn replaced(self, resource_version: String) -> Delta<K> {
+    fn replaced(self, resource_version: String, new_epoch: bool) -> Delta<K> {
         drop(self.places);
         let objects = self.objects.into_iter().flatten().collect();
         let undecodable = self.undecodable.into_values().chain(self.nameless).collect();
-        Delta::Replaced { objects, resource_version, undecodable }
+        Delta::Replaced { objects, resource_version, undecodable, new_epoch }
     }
 }
 
@@ -490,7 +573,7 @@ mod tests {
         collected.put(object("first"));
         let slots = collected.objects.len();
         assert!(slots < 200, "{slots} slots for two objects");
-        let Delta::Replaced { objects, undecodable, .. } = collected.replaced("1".to_owned()) else {
+        let Delta::Replaced { objects, undecodable, .. } = collected.replaced("1".to_owned(), false) else {
             panic!()
         };
         assert_eq!(objects.iter().map(Object::key).collect::<Vec<_>>(), ["first", "last"]);

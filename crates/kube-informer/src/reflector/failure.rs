@@ -67,6 +67,8 @@ pub enum WatchEnd {
     Overdue,
     /// The driver cut it, to ask for everything again: for some objects a function of the program panicked.
     Retried,
+    /// It was older than the copy, as [`BookmarkVerdict::WentBack`](super::BookmarkVerdict::WentBack) said.
+    WentBack,
 }
 
 /// Why a watch is opened anew, or everything is asked for again.
@@ -93,6 +95,8 @@ pub enum Reason {
     Error,
     /// For some objects a function of the program panicked.
     Panicked,
+    /// The server answered at a version that is before the last one, as after a restore from a backup.
+    VersionWentBack,
 }
 
 impl Reason {
@@ -109,6 +113,7 @@ impl Reason {
             Reason::ConnectionRefused => "connection_refused",
             Reason::Error => "error",
             Reason::Panicked => "panicked",
+            Reason::VersionWentBack => "version_went_back",
         }
     }
 }
@@ -134,6 +139,7 @@ impl From<&WatchEnd> for Reason {
             WatchEnd::Garbled => Reason::Garbled,
             WatchEnd::Overdue => Reason::Silent,
             WatchEnd::Retried => Reason::Panicked,
+            WatchEnd::WentBack => Reason::VersionWentBack,
         }
     }
 }

@@ -3,6 +3,8 @@
 use std::time::{Duration, Instant};
 
 use super::{Backoff, Config, FAR, Failure, WatchEnd, after};
+use crate::continuation::{ContinueTokens, EndlessList};
+use crate::version::is_before;
 
 /// The size of pages where the server chooses to send pages at all.
 const DEFAULT_PAGE_SIZE: u32 = 500;
@@ -24,6 +26,10 @@ pub enum Step {
     List(ListRequest),
     /// Open a watch.
     Watch(WatchRequest),
+    /// Ask for a list of one object, and drop it: whether the server has come as far as the copy is told by the version of the
+    /// list, or by its failure. A server that was restored from a backup has not, and a watch from there would stay silent, and
+    /// then miss what happened meanwhile.
+    Probe(ListRequest),
     /// Do nothing until then.
     Wait(Instant),
 }
@@ -62,7 +68,14 @@ pub enum PageVerdict {
     Complete {
         /// The version.
         resource_version: String,
+        /// Versions began again with this list: they cannot be compared with those before it.
+        new_epoch: bool,
     },
+    /// The list is older than the copy. Forget its items: a consistent list comes next, for which no object may be reused that
+    /// is in the copy.
+    WentBack,
+    /// The list would never end. Forget its items: it is asked for again, later.
+    Endless(EndlessList),
 }
 
 /// What to do with an event's object.
@@ -90,7 +103,12 @@ pub enum BookmarkVerdict {
     Complete {
         /// The version.
         resource_version: String,
+        /// Versions began again with these objects: they cannot be compared with those before.
+        new_epoch: bool,
     },
+    /// The watch is older than the copy: end it. Forget its objects: a consistent list comes next, for which no object may be
+    /// reused that is in the copy.
+    WentBack,
 }
 
 /// Decides what to ask of a server so that a copy follows it.
@@ -113,6 +131,11 @@ pub struct Machine {
     early_ends: u32,
     /// So many streams of initial events in a row have ended in the middle.
     unfinished: u32,
+    /// The last whole answer was older than the copy. Either the server has been restored from a backup, or one that is behind
+    /// has answered: the next one, which is consistent, decides.
+    went_back: bool,
+    /// Watches in a row on which nothing was said.
+    silent_watches: u32,
 }
 
 #[derive(Clone, Debug)]
@@ -121,6 +144,8 @@ enum Phase {
     Start,
     /// A list is to be asked for, or is being answered.
     List(Listing),
+    /// Whether the server still has the version is to be asked, and then a watch to be opened.
+    Probe,
     /// A watch is to be opened at the version.
     Rewatch,
     /// A watch is open, or being opened.
@@ -129,13 +154,14 @@ enum Phase {
     Wait { until: Instant, then: Box<Phase> },
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Listing {
     request: ListRequest,
     /// The version of the first page, which is that of the whole list.
     first_version: Option<String>,
     /// This is the one retry with the latest version.
     retried: bool,
+    tokens: ContinueTokens,
 }
 
 #[derive(Clone, Debug)]
@@ -174,7 +200,13 @@ impl Machine {
             internal_errors: None,
             early_ends: 0,
             unfinished: 0,
+            went_back: false,
+            silent_watches: 0,
         }
+    }
+
+    pub(super) fn config(&self) -> &Config {
+        &self.config
     }
 
     /// The version up to which the copy is current; empty before the first list.
@@ -198,6 +230,14 @@ impl Machine {
                 }
                 Phase::Start => self.phase = Phase::List(self.first_page()),
                 Phase::List(listing) => return Step::List(listing.request.clone()),
+                Phase::Probe => {
+                    let resource_version = self.version.clone();
+                    return Step::Probe(ListRequest {
+                        resource_version,
+                        limit: Some(1),
+                        ..ListRequest::default()
+                    });
+                }
                 Phase::Rewatch => return self.open_watch(self.version.clone(), false, now),
                 Phase::Watch(watching) => {
                     // Asked again while a watch is open: the same watch.
@@ -211,11 +251,21 @@ impl Machine {
         }
     }
 
-    /// A page of a list arrived whole.
-    pub fn page(&mut self, resource_version: &str, continue_token: &str) -> PageVerdict {
+    /// A page of a list arrived whole, with items or without.
+    pub fn page(
+        &mut self,
+        resource_version: &str,
+        continue_token: &str,
+        had_items: bool,
+        now: Instant,
+    ) -> PageVerdict {
         let Phase::List(listing) = &mut self.phase else { return PageVerdict::More };
         let version = listing.first_version.get_or_insert_with(|| resource_version.to_owned()).clone();
         if !continue_token.is_empty() {
+            if let Err(endless) = listing.tokens.take(continue_token, had_items) {
+                self.wait(Duration::ZERO, Phase::Start, now);
+                return PageVerdict::Endless(endless);
+            }
             if listing.request.resource_version == "0" && listing.request.continue_token.is_empty() {
                 self.pages_at_zero = true;
             }
@@ -224,10 +274,30 @@ impl Machine {
             listing.request.continue_token = continue_token.to_owned();
             return PageVerdict::More;
         }
-        self.version_unavailable = false;
-        self.version.clone_from(&version);
+        let Some(new_epoch) = self.complete(&version, now) else { return PageVerdict::WentBack };
         self.phase = Phase::Rewatch;
-        PageVerdict::Complete { resource_version: version }
+        PageVerdict::Complete { resource_version: version, new_epoch }
+    }
+
+    /// Everything has come, at a version: returns whether an epoch begins with it. None if that has to be found out first, by
+    /// asking again.
+    fn complete(&mut self, version: &str, now: Instant) -> Option<bool> {
+        let is_before = is_before(version, &self.version);
+        if is_before && !self.went_back {
+            self.start_again(now);
+            return None;
+        }
+        self.went_back = false;
+        self.version_unavailable = false;
+        version.clone_into(&mut self.version);
+        Some(is_before)
+    }
+
+    /// Something was older than the copy: everything is asked for again, at the latest version.
+    fn start_again(&mut self, now: Instant) {
+        self.went_back = true;
+        self.version_unavailable = true;
+        self.wait(Duration::ZERO, Phase::Start, now);
     }
 
     /// A list, or a page of it, failed.
@@ -237,7 +307,7 @@ impl Machine {
         if later_page && *failure == Failure::Expired {
             // The pages took too long: everything at once, at the version the first page was asked for.
             let request = ListRequest { limit: None, ..self.first_page().request };
-            self.phase = Phase::List(Listing { request, first_version: None, retried: false });
+            self.phase = Phase::List(Listing { request, ..Listing::default() });
             return;
         }
         if failure.is_about_version() && !listing.retried {
@@ -247,11 +317,29 @@ impl Machine {
                 limit: listing.request.limit,
                 continue_token: String::new(),
             };
-            self.phase = Phase::List(Listing { request, first_version: None, retried: true });
+            self.phase = Phase::List(Listing { request, retried: true, ..Listing::default() });
             return;
         }
         self.version_unavailable |= failure.is_about_version();
         self.wait(failure.retry_after(), Phase::Start, now);
+    }
+
+    /// A probe was answered, with a version or with a failure. Returns whether the server's versions went back.
+    pub fn probed(&mut self, answer: Result<&str, &Failure>, now: Instant) -> bool {
+        match answer {
+            Ok(version) if is_before(version, &self.version) => {
+                self.start_again(now);
+                return true;
+            }
+            Err(failure) if failure.is_about_version() => {
+                self.version_unavailable = true;
+                self.phase = Phase::Start;
+            }
+            Err(failure) if failure.is_passing() => self.wait(failure.retry_after(), Phase::Probe, now),
+            // A server may let a client watch and not list: the watch shows what is wrong.
+            Ok(_) | Err(_) => self.phase = Phase::Rewatch,
+        }
+        false
     }
 
     /// The watch was opened: the server answered with 200.
@@ -308,12 +396,17 @@ impl Machine {
             (watching.initial, watching.changed) = (false, false);
             self.unfinished = 0;
             watching.from.clone_from(&resource_version);
-            self.version_unavailable = false;
-            self.version.clone_from(&resource_version);
-            return BookmarkVerdict::Complete { resource_version };
+            let Some(new_epoch) = self.complete(&resource_version, now) else {
+                return BookmarkVerdict::WentBack;
+            };
+            return BookmarkVerdict::Complete { resource_version, new_epoch };
         }
         if resource_version.is_empty() {
             return BookmarkVerdict::Ignore;
+        }
+        if is_before(&resource_version, &self.version) {
+            self.start_again(now);
+            return BookmarkVerdict::WentBack;
         }
         self.version.clone_from(&resource_version);
         BookmarkVerdict::Progress { resource_version }
@@ -385,10 +478,13 @@ impl Machine {
 
     fn following_watch_ended(&mut self, watching: &Watching, end: &WatchEnd, now: Instant) {
         let early = now.saturating_duration_since(watching.opened) < self.config.short_watch;
+        let was_silent = *end == WatchEnd::Overdue && watching.events == 0;
+        self.silent_watches = if was_silent { self.silent_watches.saturating_add(1) } else { 0 };
         self.early_ends = if early { self.early_ends + 1 } else { 0 };
         match end {
             WatchEnd::Refused(failure) if failure.is_passing() => {
-                self.wait(failure.retry_after(), Phase::Rewatch, now);
+                let there = *failure != Failure::ConnectionRefused;
+                self.wait(failure.retry_after(), if there { Phase::Rewatch } else { Phase::Probe }, now);
             }
             WatchEnd::Error(failure @ Failure::TooManyRequests { .. }) => {
                 self.wait(failure.retry_after(), Phase::Rewatch, now);
@@ -399,13 +495,22 @@ impl Machine {
                 self.wait(Duration::ZERO, Phase::Start, now);
             }
             // It works, but a server that ends each watch after an event must not be asked as fast as it can answer.
-            WatchEnd::Closed | WatchEnd::Broken if self.early_ends > EARLY_ENDS_AT_ONCE => {
+            WatchEnd::Closed if self.early_ends > EARLY_ENDS_AT_ONCE => {
                 self.wait(Duration::ZERO, Phase::Rewatch, now);
+            }
+            WatchEnd::Broken if self.early_ends > EARLY_ENDS_AT_ONCE => {
+                self.wait(Duration::ZERO, Phase::Probe, now);
             }
             WatchEnd::Retried => self.phase = Phase::Start,
             // What follows the last version is not lost.
-            WatchEnd::Closed | WatchEnd::Broken | WatchEnd::Overdue => self.phase = Phase::Rewatch,
-            WatchEnd::Refused(_) | WatchEnd::Error(_) | WatchEnd::Garbled => {
+            WatchEnd::Closed => self.phase = Phase::Rewatch,
+            // A quiet kind of a quiet cluster is silent for ever: it is probed ever more rarely.
+            WatchEnd::Overdue if was_silent && !self.silent_watches.is_power_of_two() => {
+                self.phase = Phase::Rewatch;
+            }
+            // Nor here, if the server that is there next has that version.
+            WatchEnd::Broken | WatchEnd::Overdue => self.phase = Phase::Probe,
+            WatchEnd::Refused(_) | WatchEnd::Error(_) | WatchEnd::Garbled | WatchEnd::WentBack => {
                 self.wait(Duration::ZERO, Phase::Start, now);
             }
         }
@@ -446,7 +551,7 @@ impl Machine {
             None => None,
         };
         let request = ListRequest { resource_version: version, limit, continue_token: String::new() };
-        Listing { request, first_version: None, retried: false }
+        Listing { request, ..Listing::default() }
     }
 
     fn open_watch(&mut self, from: String, initial: bool, now: Instant) -> Step {

@@ -12,6 +12,10 @@
 //!   is remembered, instead of waiting for ever and trying again at each relist;
 //! - a watch on which nothing arrives for [`Config::silence`] is reopened, and each watch has a deadline of its
 //!   own, instead of trusting the connection;
+//! - a list that is older than the copy is read again with nothing reused, and begins an epoch of versions if it is older again:
+//!   the server has been restored from a backup. After a connection that broke, was refused or fell silent a list of one object
+//!   shows whether the server has come as far as the copy, before it is watched from there;
+//! - a list whose continue tokens repeat, or that is larger than [`Config::max_list_bytes`], is given up;
 //! - a watch that ends early backs off, in either mode;
 //! - the backoff starts anew after a time without failures, not at fixed intervals during an outage.
 
@@ -25,6 +29,7 @@ mod retry;
 #[cfg(test)]
 mod tests;
 
+pub use crate::continuation::EndlessList;
 pub use backoff::Backoff;
 pub use config::Config;
 pub use driver::{Note, Reflector};

@@ -31,6 +31,15 @@ impl Run {
         }
     }
 
+    /// The same, on a server that has come as far as the copy.
+    fn next_of_same_server(&mut self) -> (Duration, Step) {
+        let (waited, step) = self.next();
+        let Step::Probe(request) = step else { return (waited, step) };
+        assert!(!self.machine.probed(Ok(&request.resource_version), self.now));
+        let (then, step) = self.next();
+        (waited + then, step)
+    }
+
     fn list(&mut self) -> ListRequest {
         match self.next() {
             (_, Step::List(request)) => request,
@@ -39,13 +48,18 @@ impl Run {
     }
 
     fn watch(&mut self) -> WatchRequest {
-        match self.next() {
+        match self.next_of_same_server() {
             (_, Step::Watch(request)) => {
                 self.machine.watch_opened(self.now);
                 request
             }
             (_, other) => panic!("{other:?} instead of a watch"),
         }
+    }
+
+    /// A page with an item arrives.
+    fn page(&mut self, version: &str, token: &str) -> PageVerdict {
+        self.machine.page(version, token, true, self.now)
     }
 
     fn fail_list(&mut self, failure: &Failure) {
@@ -68,7 +82,7 @@ impl Run {
     fn synced(version: &str) -> Self {
         let mut run = Self::listing();
         run.list();
-        run.machine.page(version, "");
+        run.page(version, "");
         run.watch();
         run
     }
@@ -80,7 +94,7 @@ fn start() -> Instant {
 }
 
 fn complete(version: &str) -> PageVerdict {
-    PageVerdict::Complete { resource_version: version.to_owned() }
+    PageVerdict::Complete { resource_version: version.to_owned(), new_epoch: false }
 }
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -92,7 +106,7 @@ fn the_first_list_takes_any_version_and_the_watch_follows_it() {
     let mut run = Run::listing();
     let list = run.list();
     assert_eq!((list.resource_version.as_str(), list.limit), ("0", Some(500)));
-    assert_eq!(run.machine.page("10", ""), complete("10"));
+    assert_eq!(run.page("10", ""), complete("10"));
     let watch = run.watch();
     assert_eq!((watch.resource_version.as_str(), watch.initial_events), ("10", false));
 }
@@ -116,7 +130,7 @@ fn a_version_the_server_does_not_have_leads_to_the_latest_at_once() {
         let (waited, step) = run.next();
         assert_eq!(waited, Duration::ZERO);
         assert_eq!(step, Step::List(ListRequest { limit: None, ..ListRequest::default() }));
-        assert_eq!(run.machine.page("20", ""), complete("20"));
+        assert_eq!(run.page("20", ""), complete("20"));
         run.watch();
         run.end(&WatchEnd::Error(Failure::Expired));
         assert_eq!(run.list().resource_version, "20", "once it worked, versions are asked for again");
@@ -149,20 +163,20 @@ fn an_expired_watch_does_not_make_its_version_unavailable() {
 fn pages_follow_their_token_without_a_version_and_have_the_version_of_the_first() {
     let mut run = Run::listing();
     run.list();
-    assert_eq!(run.machine.page("10", "token"), PageVerdict::More);
+    assert_eq!(run.page("10", "token"), PageVerdict::More);
     let next = run.list();
     assert_eq!((next.resource_version.as_str(), next.continue_token.as_str()), ("", "token"));
     assert_eq!(next.limit, Some(500));
-    assert_eq!(run.machine.page("11", ""), complete("10"));
+    assert_eq!(run.page("11", ""), complete("10"));
 }
 
 #[test]
 fn a_server_that_sends_pages_at_version_zero_is_asked_for_pages_later() {
     let mut run = Run::listing();
     run.list();
-    run.machine.page("10", "token");
+    run.page("10", "token");
     run.list();
-    run.machine.page("10", "");
+    run.page("10", "");
     run.watch();
     run.end(&WatchEnd::Error(Failure::Expired));
     assert_eq!(run.list().limit, Some(500));
@@ -172,7 +186,7 @@ fn a_server_that_sends_pages_at_version_zero_is_asked_for_pages_later() {
 fn a_page_size_that_is_set_is_always_used() {
     let mut run = Run::new(Config { initial_events: false, page_size: Some(7), ..Config::default() });
     assert_eq!(run.list().limit, Some(7));
-    run.machine.page("10", "");
+    run.page("10", "");
     run.watch();
     run.end(&WatchEnd::Error(Failure::Expired));
     assert_eq!(run.list().limit, Some(7));
@@ -182,14 +196,14 @@ fn a_page_size_that_is_set_is_always_used() {
 fn pages_that_expire_half_way_are_replaced_by_one_full_list() {
     let mut run = Run::listing();
     run.list();
-    run.machine.page("10", "token");
+    run.page("10", "token");
     run.list();
     run.fail_list(&Failure::Expired);
     let (waited, step) = run.next();
     assert_eq!(waited, Duration::ZERO);
     let full = ListRequest { resource_version: "0".to_owned(), limit: None, continue_token: String::new() };
     assert_eq!(step, Step::List(full));
-    assert_eq!(run.machine.page("15", ""), complete("15"));
+    assert_eq!(run.page("15", ""), complete("15"));
 }
 
 // Initial events.
@@ -201,7 +215,7 @@ fn initial_events_are_asked_for_first_and_their_end_starts_the_copy() {
     assert_eq!((watch.resource_version.as_str(), watch.initial_events), ("", true));
     assert_eq!(run.machine.event(true, "5", run.now), EventVerdict::Collect);
     assert_eq!(run.machine.bookmark("6", false, run.now), BookmarkVerdict::Ignore);
-    let end = BookmarkVerdict::Complete { resource_version: "9".to_owned() };
+    let end = BookmarkVerdict::Complete { resource_version: "9".to_owned(), new_epoch: false };
     assert_eq!(run.machine.bookmark("9", true, run.now), end);
     assert_eq!(run.machine.resource_version(), "9");
     assert_eq!(run.event("10"), EventVerdict::Apply, "the same stream goes on");
@@ -235,11 +249,11 @@ fn a_server_without_initial_events_is_asked_for_a_list_at_once_and_that_is_remem
     let (waited, step) = run.next();
     assert_eq!(waited, Duration::ZERO);
     assert!(matches!(step, Step::List(_)));
-    run.machine.page("10", "");
+    run.page("10", "");
     run.watch();
     run.end(&WatchEnd::Error(Failure::Expired));
     run.list();
-    run.machine.page("20", "");
+    run.page("20", "");
     run.watch();
     run.pass(Config::default().fallback_for);
     run.end(&WatchEnd::Error(Failure::Expired));
@@ -413,7 +427,7 @@ fn a_time_for_watches_that_is_set_is_used_whatever_it_is() {
         let config = Config { initial_events: false, watch_timeout: setting, ..Config::default() };
         let mut run = Run::new(config);
         run.list();
-        run.machine.page("10", "");
+        run.page("10", "");
         for _ in 0..20 {
             let timeout = run.watch().timeout;
             assert!((setting..2 * setting).contains(&timeout), "{timeout:?}");
@@ -432,7 +446,7 @@ fn a_silent_watch_is_cut_in_under_three_minutes_and_reopened_without_a_list() {
     assert!(deadline > run.now + 60 * SECOND && deadline < run.now + 180 * SECOND);
     run.now = deadline;
     run.end(&WatchEnd::Overdue);
-    let (waited, step) = run.next();
+    let (waited, step) = run.next_of_same_server();
     assert_eq!(waited, Duration::ZERO);
     assert!(matches!(step, Step::Watch(WatchRequest { resource_version, .. }) if resource_version == "12"));
 }
@@ -458,7 +472,7 @@ fn refused_and_busy_watches_are_tried_again_without_a_list() {
     ] {
         let mut run = Run::synced("10");
         run.end(&end);
-        let (waited, step) = run.next();
+        let (waited, step) = run.next_of_same_server();
         let asked =
             if end == WatchEnd::Refused(Failure::ConnectionRefused) { Duration::ZERO } else { 20 * SECOND };
         assert!(waited >= asked.max(Duration::from_millis(800)), "{end:?}: {waited:?}");
@@ -495,7 +509,7 @@ fn internal_errors_are_waited_out_without_a_list_if_that_is_set() {
             Config { initial_events: false, internal_error_retry: setting * SECOND, ..Config::default() };
         let mut run = Run::new(config);
         run.list();
-        run.machine.page("10", "");
+        run.page("10", "");
         let mut watches = 0;
         while let (waited, Step::Watch(request)) = run.next() {
             assert_eq!((waited, request.resource_version.as_str()), (Duration::ZERO, "10"));
@@ -513,7 +527,7 @@ fn internal_errors_count_anew_after_something_came() {
     let config = Config { initial_events: false, internal_error_retry: 10 * SECOND, ..Config::default() };
     let mut run = Run::new(config);
     run.list();
-    run.machine.page("10", "");
+    run.page("10", "");
     for version in 11..20 {
         run.watch();
         run.event(&version.to_string());
@@ -531,7 +545,7 @@ fn a_connection_that_breaks_goes_on_from_the_last_version() {
     assert_eq!(run.watch().resource_version, "11");
     run.pass(60 * SECOND);
     run.end(&WatchEnd::Broken);
-    let (waited, step) = run.next();
+    let (waited, step) = run.next_of_same_server();
     assert_eq!(waited, Duration::ZERO, "a quiet watch that was cut is no failure");
     assert!(matches!(step, Step::Watch(WatchRequest { resource_version, .. }) if resource_version == "11"));
 }
@@ -572,7 +586,7 @@ fn refused_connections_back_off_up_to_the_longest_wait_without_a_list() {
         let mut expected = 0.8;
         for _ in 0..10 {
             run.end(&WatchEnd::Refused(Failure::ConnectionRefused));
-            let (waited, step) = run.next();
+            let (waited, step) = run.next_of_same_server();
             if let Step::Watch(_) = step {
                 let waited = waited.as_secs_f64();
                 assert!((expected..expected * 2.0).contains(&waited), "{waited} after {expected}");
@@ -660,4 +674,147 @@ fn settings_that_mean_never_are_taken_as_never() {
     run.list();
     run.fail_list(&Failure::Other);
     assert!(matches!(run.machine.next(run.now), Step::Wait(_)));
+}
+
+// Versions that begin again.
+
+#[test]
+fn a_list_below_the_last_version_is_asked_for_again_and_begins_an_epoch() {
+    let mut run = Run::synced("600");
+    run.end(&WatchEnd::Error(Failure::Expired));
+    assert_eq!(run.list().resource_version, "600");
+    assert_eq!(run.page("405", ""), PageVerdict::WentBack);
+    let (waited, step) = run.next();
+    assert!(waited >= Duration::from_millis(800), "{waited:?}");
+    assert!(matches!(step, Step::List(ListRequest { resource_version, .. }) if resource_version.is_empty()));
+    let began = PageVerdict::Complete { resource_version: "406".to_owned(), new_epoch: true };
+    assert_eq!(run.page("406", ""), began);
+    assert_eq!(run.watch().resource_version, "406");
+    run.event("407");
+    run.end(&WatchEnd::Error(Failure::Expired));
+    run.list();
+    assert_eq!(run.page("408", ""), complete("408"), "the epoch goes on");
+}
+
+#[test]
+fn a_list_of_a_server_that_was_behind_begins_no_epoch() {
+    let mut run = Run::synced("600");
+    run.end(&WatchEnd::Error(Failure::Expired));
+    run.list();
+    assert_eq!(run.page("599", ""), PageVerdict::WentBack);
+    run.list();
+    run.fail_list(&Failure::Other);
+    assert_eq!(run.list().resource_version, "");
+    assert_eq!(run.page("600", ""), complete("600"));
+    assert_eq!(run.watch().resource_version, "600");
+}
+
+#[test]
+fn initial_events_below_the_last_version_begin_an_epoch_the_second_time() {
+    let mut run = Run::new(Config::default());
+    run.watch();
+    run.machine.bookmark("600", true, run.now);
+    run.end(&WatchEnd::Error(Failure::Expired));
+    run.watch();
+    run.event("405");
+    assert_eq!(run.machine.bookmark("405", true, run.now), BookmarkVerdict::WentBack);
+    run.end(&WatchEnd::WentBack);
+    let watch = run.watch();
+    assert_eq!((watch.resource_version.as_str(), watch.initial_events), ("", true));
+    let began = BookmarkVerdict::Complete { resource_version: "405".to_owned(), new_epoch: true };
+    assert_eq!(run.machine.bookmark("405", true, run.now), began);
+    assert_eq!(run.machine.resource_version(), "405");
+}
+
+#[test]
+fn a_bookmark_below_the_last_version_leads_to_a_list() {
+    let mut run = Run::synced("600");
+    assert_eq!(run.machine.bookmark("405", false, run.now), BookmarkVerdict::WentBack);
+    run.end(&WatchEnd::WentBack);
+    assert_eq!(run.list().resource_version, "");
+    let began = PageVerdict::Complete { resource_version: "405".to_owned(), new_epoch: true };
+    assert_eq!(run.page("405", ""), began);
+}
+
+#[test]
+fn versions_that_cannot_be_compared_begin_no_epoch() {
+    let mut run = Run::synced("zz");
+    run.end(&WatchEnd::Error(Failure::Expired));
+    run.list();
+    assert_eq!(run.page("aa", ""), complete("aa"));
+}
+
+#[test]
+fn a_server_that_is_behind_the_copy_after_a_break_is_asked_for_a_list() {
+    for end in [WatchEnd::Broken, WatchEnd::Overdue, WatchEnd::Refused(Failure::ConnectionRefused)] {
+        let mut run = Run::synced("600");
+        run.event("601");
+        run.pass(200 * SECOND);
+        run.end(&end);
+        let (_, Step::Probe(probe)) = run.next() else { panic!("{end:?}") };
+        assert_eq!((probe.resource_version.as_str(), probe.limit), ("601", Some(1)), "{end:?}");
+        run.machine.probed(Err(&Failure::ConnectionRefused), run.now);
+        let (waited, Step::Probe(_)) = run.next() else { panic!("{end:?}") };
+        assert!(waited >= Duration::from_millis(800), "{waited:?}");
+        assert!(!run.machine.probed(Err(&Failure::VersionTooLarge), run.now));
+        assert_eq!(run.list().resource_version, "", "{end:?}");
+        assert_eq!(run.page("405", ""), PageVerdict::WentBack);
+    }
+}
+
+#[test]
+fn a_server_that_stays_silent_is_probed_ever_more_rarely() {
+    let mut run = Run::synced("600");
+    let mut probes = 0;
+    for _ in 0..1_000 {
+        run.pass(200 * SECOND);
+        run.end(&WatchEnd::Overdue);
+        probes += u32::from(matches!(run.next(), (_, Step::Probe(_))));
+        assert_eq!(run.watch().resource_version, "600");
+    }
+    assert_eq!(probes, 10);
+    run.machine.bookmark("601", false, run.now);
+    run.end(&WatchEnd::Overdue);
+    assert!(matches!(run.next(), (_, Step::Probe(_))), "one that has spoken is probed at once");
+}
+
+#[test]
+fn a_server_that_has_the_version_after_a_break_is_watched_from_there() {
+    for answer in [Ok("600"), Ok("700"), Err(&Failure::Other)] {
+        let mut run = Run::synced("600");
+        run.pass(2 * SECOND);
+        run.end(&WatchEnd::Broken);
+        let (_, Step::Probe(_)) = run.next() else { panic!("{answer:?}") };
+        assert!(!run.machine.probed(answer, run.now));
+        assert_eq!(run.watch().resource_version, "600", "{answer:?}: what came in between is not skipped");
+    }
+    let mut run = Run::synced("600");
+    run.pass(2 * SECOND);
+    run.end(&WatchEnd::Broken);
+    run.next();
+    assert!(run.machine.probed(Ok("405"), run.now), "a server that takes the version for a wish");
+    assert_eq!(run.list().resource_version, "");
+}
+
+// Pages without end.
+
+#[test]
+fn a_continue_token_that_repeats_ends_the_list_which_is_asked_for_again_later() {
+    let mut run = Run::listing();
+    run.list();
+    let mut pages = 0;
+    let verdict = loop {
+        match run.page("10", ["a", "b", "c"][pages % 3]) {
+            PageVerdict::More => pages += 1,
+            verdict => break verdict,
+        }
+        run.list();
+    };
+    assert_eq!(verdict, PageVerdict::Endless(EndlessList::TokenRepeats));
+    assert!(pages < 9, "{pages}");
+    let (waited, step) = run.next();
+    assert!(waited >= Duration::from_millis(800), "{waited:?}");
+    assert!(matches!(step, Step::List(ListRequest { continue_token, .. }) if continue_token.is_empty()));
+    assert_eq!(run.page("10", "a"), PageVerdict::More, "the tokens of another list are its own");
+    assert_eq!(run.page("10", ""), complete("10"));
 }

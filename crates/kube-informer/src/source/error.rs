@@ -8,6 +8,7 @@ use kube_client::client::Body;
 use kube_wire::{DecodeOptions, ProtoEnvelope, ProtoMessage, WatchStatus, decode_object_proto};
 use serde::Deserialize;
 
+use crate::continuation::EndlessList;
 use crate::reflector::Failure;
 
 /// How deep the causes of an error are looked through.
@@ -82,6 +83,30 @@ impl SourceError {
     /// There was no answer in time.
     pub(crate) fn silent(what: &str) -> Self {
         Self::trouble(format!("{what} did not come in time"))
+    }
+
+    /// An answer is at a version before the last one.
+    pub(crate) fn went_back(from: &str, to: &str) -> Self {
+        Self::trouble(format!(
+            "the server's resource versions went back from {from} to {to}, as after a restore from a backup: everything is listed again"
+        ))
+    }
+
+    /// A list is of no use, since it would never end.
+    pub(crate) fn endless(why: EndlessList) -> Self {
+        Self::garbled(match why {
+            EndlessList::TokenRepeats => "the pages of the list do not end: a continue token came twice",
+            EndlessList::EmptyPages => {
+                "the pages of the list do not end: page after page has a continue token and no items"
+            }
+        })
+    }
+
+    /// A list, or a stream of initial events, has more in it than is taken.
+    pub(crate) fn too_much(what: &str, most: u64, setting: &str) -> Self {
+        Self::garbled(format_args!(
+            "a list has more than {most} {what}, all pages together; if that is right, raise `Config::{setting}`"
+        ))
     }
 
     /// A function that the user gave panicked.

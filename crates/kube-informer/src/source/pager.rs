@@ -7,6 +7,7 @@ use futures::stream::{self, BoxStream};
 use kube_core::Resource;
 
 use super::{ListPart, ListWatch, SourceError, Want};
+use crate::continuation::ContinueTokens;
 use crate::object::Object;
 use crate::reflector::{Failure, ListRequest};
 
@@ -46,7 +47,8 @@ where
     K: Resource + Send + Sync + 'static,
 {
     let request = ListRequest { limit: Some(page_size.unwrap_or(PAGE_SIZE)), ..ListRequest::default() };
-    let pager = Pager { source, want: Arc::new(Want::new()), request: Some(request), page: None };
+    let (want, tokens) = (Arc::new(Want::new()), ContinueTokens::default());
+    let pager = Pager { source, want, request: Some(request), page: None, has_items: false, tokens };
     stream::unfold(Some(pager), async |pager| {
         let mut pager = pager?;
         let listed = pager.next().await.transpose()?;
@@ -79,6 +81,9 @@ struct Pager<K, S> {
     /// The next page; none after the last one.
     request: Option<ListRequest>,
     page: Option<super::ListStream<K>>,
+    /// The page has had an item.
+    has_items: bool,
+    tokens: ContinueTokens,
 }
 
 impl<K: Resource + Send + Sync + 'static, S: ListWatch<K>> Pager<K, S> {
@@ -90,6 +95,7 @@ impl<K: Resource + Send + Sync + 'static, S: ListWatch<K>> Pager<K, S> {
                 match self.source.list(request, &self.want).await {
                     Ok(page) => self.page = Some(page),
                     Err(error) if later_page && error.failure == Failure::Expired => {
+                        self.tokens = ContinueTokens::default();
                         self.request = Some(ListRequest::default());
                         return Ok(Some(Listed::Again));
                     }
@@ -97,7 +103,9 @@ impl<K: Resource + Send + Sync + 'static, S: ListWatch<K>> Pager<K, S> {
                 }
                 continue;
             };
-            match page.next().await {
+            let part = page.next().await;
+            self.has_items |= matches!(part, Some(Ok(ListPart::Item(_) | ListPart::Undecodable(_))));
+            match part {
                 Some(Ok(ListPart::Item(object))) => return Ok(Some(Listed::Object(object))),
                 Some(Ok(ListPart::Undecodable(error))) => return Ok(Some(Listed::Undecodable(error))),
                 Some(Ok(ListPart::Bytes(_) | ListPart::Trouble { .. })) => {}
@@ -107,6 +115,8 @@ impl<K: Resource + Send + Sync + 'static, S: ListWatch<K>> Pager<K, S> {
                         self.request = None;
                         return Ok(Some(Listed::End { resource_version: meta.resource_version }));
                     }
+                    let had_items = std::mem::take(&mut self.has_items);
+                    self.tokens.take(&meta.continue_token, had_items).map_err(SourceError::endless)?;
                     if let Some(request) = &mut self.request {
                         request.continue_token = meta.continue_token;
                     }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use kube_core::Resource;
@@ -38,6 +39,8 @@ pub struct Want<K> {
     residency: Residency,
     transform: Option<Transform<K>>,
     known: Option<Box<dyn Known<K>>>,
+    /// A key, uid and version may stand for other content than they did.
+    distrusts_known: AtomicBool,
     /// The tasks that decode.
     tasks: TaskTracker,
     /// Makes a handle of an object and its bytes, in a way of its own.
@@ -55,6 +58,7 @@ impl<K: Resource + 'static> Want<K> {
             residency: Residency::Decoded,
             transform: None,
             known: None,
+            distrusts_known: AtomicBool::new(false),
             tasks: TaskTracker::new(),
             make: None,
             codecs: [const { OnceLock::new() }; 2],
@@ -83,6 +87,12 @@ impl<K: Resource + 'static> Want<K> {
     pub fn knowing(mut self, known: impl Known<K>) -> Self {
         self.known = Some(Box::new(known));
         self
+    }
+
+    /// Decodes everything from now on, whatever the reader has: the server's versions went back, so versions that it had given
+    /// to other content may come again.
+    pub(crate) fn distrust_known(&self) {
+        self.distrusts_known.store(true, Ordering::Relaxed);
     }
 
     /// Decodes everything, whatever the reader has.
@@ -114,7 +124,8 @@ impl<K: Resource + 'static> Want<K> {
 
     /// The object of a key, if the reader has it in that version. The key is only asked for if it has any.
     pub fn known(&self, key: impl FnOnce() -> Option<ObjectKey>) -> Option<Object<K>> {
-        let known = self.known.as_ref().filter(|known| !known.is_empty())?;
+        let trusted = self.known.as_ref().filter(|_| !self.distrusts_known.load(Ordering::Relaxed));
+        let known = trusted.filter(|known| !known.is_empty())?;
         known.find(&key()?)
     }
 

@@ -19,15 +19,14 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod tree;
-mod version;
 
+pub use crate::version::Version;
 pub use index::{Index, IndexError, IndexValues};
 pub(crate) use index::{IndexFunction, NAMESPACE_INDEX};
 pub use index_guard::IndexStatus;
 pub use selected::Selected;
 use snapshot::Place;
 pub use snapshot::Snapshot;
-pub use version::Version;
 
 use std::collections::HashSet;
 use std::fmt;
@@ -56,11 +55,32 @@ struct Shared<K> {
     current: ArcSwap<Snapshot<K>>,
     /// Held by whoever makes the next snapshot: the writer, or somebody who adds an index.
     writing: Mutex<()>,
-    version: watch::Sender<Option<Version>>,
+    progress: watch::Sender<Progress>,
     /// That of all snapshots.
     hash: KeyedHash,
     /// How the functions of indexes are doing, in the order in which they were added.
     indexes: Mutex<Vec<Arc<Mutex<IndexStatus>>>>,
+}
+
+/// How far a store has come.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Progress {
+    pub(crate) epoch: u64,
+    pub(crate) version: Option<Version>,
+}
+
+/// The server's resource versions began again while a caller waited for one of them.
+///
+/// That happens when a server's data is restored from a backup. A version from before the restore cannot be compared with the
+/// versions of the store any more, and what was written at it may be gone: read the object again.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the server's resource versions began again, as after a restore from a backup: version {waited_for} cannot be waited for; read \
+     the object again"
+)]
+pub struct EpochEnded {
+    /// The version that the caller waited for.
+    pub waited_for: Version,
 }
 
 /// What a write did to one object.
@@ -73,6 +93,17 @@ pub struct Written<K> {
     pub new: Option<Object<K>>,
     /// The last state of an object that was removed, if it was given.
     pub last: Option<Object<K>>,
+}
+
+/// Which objects of a store are still what the server has, when a list replaces them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Trust {
+    /// Those whose version has not changed.
+    Versions,
+    /// None: other content is wanted than what is there.
+    Nothing,
+    /// None: the versions of the list are of another epoch.
+    NewEpoch,
 }
 
 /// One change to the store.
@@ -106,7 +137,7 @@ impl<K: Resource> Store<K> {
         let shared = Shared {
             current: ArcSwap::from_pointee(snapshot),
             writing: Mutex::new(()),
-            version: watch::Sender::new(None),
+            progress: watch::Sender::default(),
             hash,
             indexes: Mutex::default(),
         };
@@ -228,16 +259,15 @@ impl<K: Resource> Store<K> {
         kept: &HashSet<String>,
         version: Option<&str>,
     ) -> Vec<Written<K>> {
-        self.replace_in(&Scope::default(), objects, false, kept, version)
+        self.replace_in(&Scope::default(), objects, Trust::Versions, kept, version)
     }
 
-    /// Replaces everything in a scope in one step; what is there does not stay, if `anew`, though its version be the
-    /// same.
+    /// Replaces everything in a scope in one step. `trust` says which objects stay the handles they are.
     pub(crate) fn replace_in(
         &self,
         scope: &Scope,
         objects: Vec<Object<K>>,
-        anew: bool,
+        trust: Trust,
         kept: &HashSet<String>,
         version: Option<&str>,
     ) -> Vec<Written<K>> {
@@ -252,7 +282,7 @@ impl<K: Resource> Store<K> {
             let again = seen.is_some_and(|seen| std::mem::replace(seen, true));
             let old = old.and_then(Place::object);
             if let Some(old) = old.clone()
-                && !anew
+                && trust == Trust::Versions
                 && old.is_same_version(&object)
             {
                 // Something else may have come under this key before, in the same list.
@@ -277,6 +307,9 @@ impl<K: Resource> Store<K> {
                 written.push(Written { old: Some(object), new: None, last: None });
             }
         }
+        if trust == Trust::NewEpoch {
+            next.begin_epoch();
+        }
         self.publish(next, version);
         written
     }
@@ -293,30 +326,43 @@ impl<K: Resource> Store<K> {
         self.shared.current.load().resource_version().cloned()
     }
 
-    /// Waits until the store has seen a version: what the caller wrote at that version can be read from then on. Waits for
-    /// ever if nobody feeds the store any more: give it a time-out.
-    pub async fn wait_until(&self, version: &Version) {
-        let mut versions = self.shared.version.subscribe();
-        // The sender lives as long as the store, so waiting cannot fail.
-        let _ = versions.wait_for(|seen| seen.as_ref().is_some_and(|seen| seen >= version)).await;
+    /// The epoch of the versions: a number that grows each time the server's versions begin again, as after a restore from a
+    /// backup. Versions can be compared only within one epoch.
+    pub fn epoch(&self) -> u64 {
+        self.shared.current.load().epoch()
+    }
+
+    /// Waits until the store has seen a version: what the caller wrote at that version can be read from then on. Fails if the
+    /// server's versions begin again meanwhile. Never returns if the store's informer has stopped: give it a time-out.
+    pub async fn wait_until(&self, version: &Version) -> Result<(), EpochEnded> {
+        let mut progress = self.shared.progress.subscribe();
+        let epoch = progress.borrow().epoch;
+        let reached = |seen: &Progress| {
+            seen.epoch != epoch || seen.version.as_ref().is_some_and(|seen| seen >= version)
+        };
+        match progress.wait_for(reached).await {
+            Ok(seen) if seen.epoch != epoch => Err(EpochEnded { waited_for: version.clone() }),
+            // The sender lives as long as the store, so waiting cannot fail.
+            _ => Ok(()),
+        }
     }
 
     /// Says that something may have changed.
-    pub(crate) fn watch_changes(&self) -> watch::Receiver<Option<Version>> {
-        self.shared.version.subscribe()
+    pub(crate) fn watch_changes(&self) -> watch::Receiver<Progress> {
+        self.shared.progress.subscribe()
     }
 
     fn publish(&self, mut next: Snapshot<K>, version: Option<&str>) {
-        // Versions never go back: a server that is behind another one must not make readers believe the past.
+        // Within an epoch versions never go back: a server that is behind another one must not make readers believe the past.
         if let Some(version) = version.and_then(|text| text.parse::<Version>().ok())
             && next.resource_version().is_none_or(|seen| version > *seen)
         {
             next.set_version(version);
         }
-        let seen = next.resource_version().cloned();
+        let progress = Progress { epoch: next.epoch(), version: next.resource_version().cloned() };
         self.shared.current.store(Arc::new(next));
         // Also if the version stands still: that of several namespaces is the oldest of theirs.
-        self.shared.version.send_replace(seen);
+        self.shared.progress.send_replace(progress);
     }
 }
 

@@ -24,6 +24,7 @@ pub struct Snapshot<K> {
     /// Hashes keys, and the values of indexes.
     hash: KeyedHash,
     version: Option<Version>,
+    epoch: u64,
 }
 
 /// A place, with an object or without.
@@ -109,8 +110,19 @@ impl<K> Snapshot<K> {
         self.version.as_ref()
     }
 
+    /// The epoch of its version; see [`Store::epoch`](super::Store::epoch).
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// Begins another epoch, of which no version has been seen.
+    pub(super) fn begin_epoch(&mut self) {
+        self.epoch += 1;
+        self.version = None;
+    }
+
     pub(super) fn empty(hash: KeyedHash) -> Self {
-        Self { objects: Table::new(), packed_bytes: 0, indexes: Vec::new(), hash, version: None }
+        Self { objects: Table::new(), packed_bytes: 0, indexes: Vec::new(), hash, version: None, epoch: 0 }
     }
 
     /// How many places there are.
@@ -274,6 +286,7 @@ impl<K> Clone for Snapshot<K> {
             indexes: self.indexes.clone(),
             hash: self.hash,
             version: self.version.clone(),
+            epoch: self.epoch,
         }
     }
 }

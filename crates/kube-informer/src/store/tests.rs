@@ -125,7 +125,8 @@ fn what_is_found_is_what_was_put_however_objects_come_go_and_move() {
                     pod(namespace, name, node, step)
                 }
             });
-            store.replace_in(&scope, objects.collect(), next(2) == 0, &kept, None);
+            let trust = [Trust::Nothing, Trust::Versions][usize::from(next(2) == 0)];
+            store.replace_in(&scope, objects.collect(), trust, &kept, None);
             gone.iter().for_each(|key| drop(model.remove(key)));
             model.extend(listed);
         }
@@ -315,8 +316,42 @@ async fn a_writer_can_wait_to_read_its_own_write() {
     tokio::time::sleep(Duration::from_secs(60)).await;
     assert!(!waiting.is_finished());
     store.write(vec![Write::Put(pod("a", "x", "n", 11))], Some("11"));
-    waiting.await.unwrap();
-    store.wait_until(&version).await;
+    waiting.await.unwrap().unwrap();
+    store.wait_until(&version).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_of_a_new_epoch_sets_the_version_back_and_tells_those_who_wait_for_one_of_the_old() {
+    let store = Store::<Pod>::new();
+    let content = |node: &str| pod("a", "x", node, 450);
+    store.write(vec![Write::Put(content("before"))], Some("600"));
+    let version = |text: &str| text.parse::<Version>().unwrap();
+    let waiting = {
+        let store = store.clone();
+        tokio::spawn(async move { store.wait_until(&version("700")).await })
+    };
+    tokio::task::yield_now().await;
+    let old = store.snapshot();
+    let written = store.replace_in(
+        &Scope::default(),
+        vec![content("after")],
+        Trust::NewEpoch,
+        &HashSet::new(),
+        Some("500"),
+    );
+    assert_eq!(waiting.await.unwrap(), Err(EpochEnded { waited_for: version("700") }));
+    assert_eq!((store.epoch(), store.resource_version().unwrap().as_str()), (1, "500"));
+    assert_eq!((old.epoch(), old.resource_version().unwrap().as_str()), (0, "600"));
+    let node = |object: &Object<Pod>| object.spec.as_ref().unwrap().node_name.clone().unwrap();
+    assert_eq!(node(&store.get("a", "x").unwrap()), "after", "the same version, and other content");
+    assert_eq!(written.iter().map(|one| node(one.new.as_ref().unwrap())).collect::<Vec<_>>(), ["after"]);
+    let at_600 = version("600");
+    let later = tokio::time::timeout(Duration::from_secs(60), store.wait_until(&at_600)).await;
+    assert!(later.is_err(), "600 of this epoch has not been seen");
+    store.bookmark("600");
+    assert_eq!(store.wait_until(&version("600")).await, Ok(()));
+    store.bookmark("599");
+    assert_eq!(store.resource_version().unwrap().as_str(), "600", "within an epoch it never goes back");
 }
 
 #[test]

@@ -23,6 +23,7 @@ mod panics;
 mod redaction;
 mod regressions;
 mod residency;
+mod restored;
 mod scopes;
 mod threads;
 mod too_large;

@@ -16,10 +16,12 @@ use prometheus_client::registry::Registry;
 
 use crate::{caught_up, server, write};
 
-/// Requests for all objects so far: lists, and watches that begin with everything.
+/// Requests for all objects so far: lists, and watches that begin with everything. A list of one object is a probe.
 fn lists(server: &TestServer) -> usize {
     let is_list = |one: &&kube_testserver::RequestRecord| {
-        one.parameter("watch").is_none() || one.parameter("sendInitialEvents").is_some()
+        let is_watch = one.parameter("watch").is_some();
+        let is_probe = one.parameter("limit").as_deref() == Some("1");
+        (!is_watch && !is_probe) || one.parameter("sendInitialEvents").is_some()
     };
     server.requests().iter().filter(is_list).count()
 }

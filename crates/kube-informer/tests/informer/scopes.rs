@@ -130,7 +130,7 @@ async fn the_copy_is_as_current_as_the_oldest_of_its_namespaces() {
     assert_eq!(informer.store().resource_version(), Some(before), "nobody knows what has happened in b");
     hung.remove();
     write_in(&server, "b", "y", 1);
-    tokio::time::timeout(PATIENCE, informer.store().wait_until(&written)).await.unwrap();
+    tokio::time::timeout(PATIENCE, informer.store().wait_until(&written)).await.unwrap().unwrap();
     assert!(informer.store().get("b", "y").is_some());
 }
 

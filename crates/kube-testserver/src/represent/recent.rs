@@ -44,6 +44,13 @@ impl Recent {
     }
 }
 
+impl Recent {
+    /// Forgets all messages: versions may come again, with other content.
+    pub(crate) fn clear(&self) {
+        *self.0.lock() = Messages::default();
+    }
+}
+
 impl Messages {
     fn insert(&mut self, key: Key, message: Bytes) {
         if message.len() > MAX_BYTES || self.by_key.contains_key(&key) {

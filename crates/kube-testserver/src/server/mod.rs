@@ -8,6 +8,8 @@ mod objects;
 pub use builder::TestServerBuilder;
 pub use objects::SeedError;
 
+use std::collections::HashMap;
+use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -18,7 +20,9 @@ use tokio_util::task::TaskTracker;
 use crate::access::Access;
 use crate::cluster::Cluster;
 use crate::faults::{Fault, InjectedFault};
+use crate::kinds::Catalog;
 use crate::log::RequestRecord;
+use crate::storage::{Saved, TableId};
 
 /// The token of the server's own client, which may do everything.
 const ADMIN_TOKEN: &str = "kube-testserver-admin";
@@ -47,6 +51,21 @@ pub struct TestServer {
     tasks: TaskTracker,
     stop: CancellationToken,
     _stop_on_drop: DropGuard,
+}
+
+/// The objects of a [`TestServer`] and its version, at one moment.
+#[derive(Clone)]
+pub struct Backup {
+    saved: Saved,
+    catalog: Arc<Catalog>,
+    custom_tables: HashMap<(String, String), TableId>,
+}
+
+/// Shows the version, never contents: there may be secrets.
+impl fmt::Debug for Backup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Backup").field("resource_version", &self.saved.version()).finish_non_exhaustive()
+    }
 }
 
 /// Counts for people, tests and benchmarks.
@@ -148,6 +167,26 @@ impl TestServer {
     /// Returns the version up to which everything is forgotten.
     pub fn compact(&self) -> u64 {
         self.cluster.store.compact()
+    }
+
+    /// Saves all objects and the version, as a snapshot of etcd does, to [`restore`](Self::restore) them later.
+    pub fn backup(&self) -> Backup {
+        let _definitions = self.cluster.definitions.lock();
+        let custom_tables = self.cluster.custom_tables.lock().clone();
+        Backup { saved: self.cluster.store.save(), catalog: self.cluster.catalog(), custom_tables }
+    }
+
+    /// Sets all objects and the version back to a backup of this server, and breaks all watches, as a restart of etcd and of the
+    /// API server on an older snapshot does. The versions that follow are given for the second time, unless `bump` is large
+    /// enough: it is added to the version, as `etcdutl snapshot restore --bump-revision` does. Versions before the restored one
+    /// are too old to watch from. Returns the version.
+    pub fn restore(&self, backup: &Backup, bump: u64) -> u64 {
+        let _definitions = self.cluster.definitions.lock();
+        let version = self.cluster.store.restore(&backup.saved, bump);
+        self.cluster.custom_tables.lock().clone_from(&backup.custom_tables);
+        self.cluster.change_catalog(|catalog| *catalog = Catalog::clone(&backup.catalog));
+        self.cluster.recent.clear();
+        version
     }
 
     /// Ends all watches in good order, as a server does that is about to restart. Returns how many.

@@ -134,6 +134,19 @@ impl History {
         self.cut_slow_watchers();
     }
 
+    /// Forgets everything and cuts all watchers, as a server that starts at a version with no history before it.
+    pub(super) fn restart(&mut self, version: u64) {
+        self.changes.clear();
+        self.bytes = 0;
+        self.forgotten = version;
+        self.closed = false;
+        for watcher in self.watchers.drain(..).filter_map(|watcher| watcher.upgrade()) {
+            watcher.cut.cancel();
+            watcher.end.cancel();
+        }
+        self.latest.send_replace(version);
+    }
+
     pub(super) fn close(&mut self) {
         self.closed = true;
         self.latest.send_modify(|_| {});

@@ -70,6 +70,19 @@ pub(crate) struct StoreStats {
     pub(crate) history_bytes: usize,
 }
 
+/// The objects of all tables at one version.
+#[derive(Clone)]
+pub(crate) struct Saved {
+    version: u64,
+    tables: Vec<BTreeMap<Arc<str>, Arc<Stored>>>,
+}
+
+impl Saved {
+    pub(crate) fn version(&self) -> u64 {
+        self.version
+    }
+}
+
 /// All objects of a cluster.
 #[derive(Debug)]
 pub(crate) struct Store {
@@ -243,6 +256,28 @@ impl Store {
         for table in &mut inner.tables {
             table.history.compact(version);
         }
+        version
+    }
+
+    /// Copies all objects, without their history.
+    pub(crate) fn save(&self) -> Saved {
+        let inner = self.inner.read();
+        let tables = inner.tables.iter().map(|table| table.objects.clone()).collect();
+        Saved { version: inner.version, tables }
+    }
+
+    /// Sets all tables and the version back to what was saved, adds `bump` to the version, and cuts all watches. History before
+    /// that is gone. Tables that were added since are empty.
+    pub(crate) fn restore(&self, saved: &Saved, bump: u64) -> u64 {
+        let mut inner = self.inner.write();
+        let version = saved.version.saturating_add(bump);
+        inner.version = version;
+        for (at, table) in inner.tables.iter_mut().enumerate() {
+            table.objects = saved.tables.get(at).cloned().unwrap_or_default();
+            table.object_bytes = table.objects.values().map(|object| object.size()).sum();
+            table.history.restart(version);
+        }
+        self.version.send_replace(version);
         version
     }
 

@@ -121,7 +121,12 @@ async fn order_of_sync(
 }
 
 fn empty_list() -> Delta<ConfigMap> {
-    Delta::Replaced { objects: Vec::new(), resource_version: "1".to_owned(), undecodable: Vec::new() }
+    Delta::Replaced {
+        objects: Vec::new(),
+        resource_version: "1".to_owned(),
+        undecodable: Vec::new(),
+        new_epoch: false,
+    }
 }
 
 #[tokio::test]

@@ -28,7 +28,7 @@ async fn server() -> TestServer {
 }
 
 /// A cache that has been started.
-fn cache(server: &TestServer, options: CacheOptions) -> Cache {
+pub(crate) fn cache(server: &TestServer, options: CacheOptions) -> Cache {
     let cache = Cache::with(server.in_process_client(), options).unwrap();
     cache.start().unwrap();
     cache

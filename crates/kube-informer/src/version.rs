@@ -49,6 +49,14 @@ impl PartialOrd for Version {
     }
 }
 
+/// Whether `version` is before `other`, if both can be compared.
+pub(crate) fn is_before(version: &str, other: &str) -> bool {
+    match (version.parse::<Version>(), other.parse::<Version>()) {
+        (Ok(version), Ok(other)) => version < other,
+        _ => false,
+    }
+}
+
 impl fmt::Display for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
