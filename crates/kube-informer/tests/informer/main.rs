@@ -15,6 +15,7 @@ mod crowd;
 mod derived;
 mod discovery;
 mod endings;
+mod endless;
 mod factory;
 mod handlers;
 mod hard_cases;
