@@ -20,6 +20,8 @@ type options struct {
 	port          int
 	etcdEndpoint  string
 	etcdListen    string
+	snapshot      string
+	revisionBump  uint64
 	featureGates  string
 	tokenFile     string
 	tokens        []string
@@ -45,6 +47,8 @@ func parse(arguments []string) (*options, error) {
 	flags.IntVar(&o.port, "port", 0, "The port on 127.0.0.1; 0 for a free one.")
 	flags.StringVar(&o.etcdEndpoint, "etcd-endpoint", "", "The etcd of another process, as http://127.0.0.1:PORT. (default: one in this process)")
 	flags.StringVar(&o.etcdListen, "etcd-listen", "", "Where etcd in this process listens, as 127.0.0.1:PORT. (default: a free port)")
+	flags.StringVar(&o.snapshot, "restore", "", "A snapshot of etcd to restore before the start; data in --dir is removed first.")
+	flags.Uint64Var(&o.revisionBump, "restore-bump-revision", 0, "How much to add to the revision that is restored; older ones are marked as compacted then.")
 	flags.StringVar(&o.featureGates, "feature-gates", "", "Feature gates, for example WatchList=false.")
 	flags.StringVar(&o.tokenFile, "token-file", "", "Users with fixed tokens, as in kube-apiserver's --token-auth-file.")
 	flags.StringArrayVar(&o.tokens, "token", nil, `One more line of --token-file: TOKEN,USER,UID[,"GROUP,..."]. May be repeated.`)
@@ -89,6 +93,12 @@ func (o *options) check() error {
 	}
 	if o.etcdEndpoint != "" && o.etcdListen != "" {
 		return errors.New("--etcd-endpoint and --etcd-listen contradict each other: there is one etcd")
+	}
+	if o.snapshot != "" && o.etcdEndpoint != "" {
+		return errors.New("--restore needs the etcd in this process, and --etcd-endpoint names another")
+	}
+	if o.revisionBump > 0 && o.snapshot == "" {
+		return errors.New("--restore-bump-revision needs --restore")
 	}
 	if o.etcdEndpoint != "" && !strings.HasPrefix(o.etcdEndpoint, "http://127.0.0.1:") {
 		return fmt.Errorf("--etcd-endpoint is %q; it has to be http://127.0.0.1:PORT", o.etcdEndpoint)

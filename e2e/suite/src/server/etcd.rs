@@ -17,6 +17,23 @@ pub(super) async fn compact(endpoint: &str) -> Result<i64, ServerError> {
     Ok(revision)
 }
 
+/// A snapshot of everything that etcd has, as `etcdctl snapshot save` writes it.
+pub(super) async fn snapshot(endpoint: &str) -> Result<Vec<u8>, ServerError> {
+    let etcd = Client::try_from(Config::new(endpoint.parse()?))?;
+    let request = Request::post("/v3/maintenance/snapshot").body(b"{}".to_vec());
+    let answer = etcd.request_text(request.map_err(kube_client::Error::HttpError)?).await?;
+    let mut snapshot = Vec::new();
+    // One line of JSON for each piece.
+    for line in answer.lines() {
+        let piece: Value = serde_json::from_str(line).map_err(kube_client::Error::SerdeError)?;
+        let bytes = serde_json::from_value::<ByteString>(piece["result"]["blob"].clone());
+        snapshot.extend(
+            bytes.map_err(|_| ServerError::Etcd("a piece of a snapshot without bytes".to_owned()))?.0,
+        );
+    }
+    Ok(snapshot)
+}
+
 /// The bytes of a key.
 pub(super) async fn get(endpoint: &str, key: &str) -> Result<Vec<u8>, ServerError> {
     let etcd = Client::try_from(Config::new(endpoint.parse()?))?;

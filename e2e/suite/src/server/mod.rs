@@ -138,6 +138,25 @@ impl RealServer {
         Ok(())
     }
 
+    /// A snapshot of etcd, as operators take them for a backup.
+    pub async fn snapshot(&self) -> Result<Vec<u8>, ServerError> {
+        etcd::snapshot(&self.ready.etcd).await
+    }
+
+    /// Kills the server if it runs, and starts it again at the same address with the data of a snapshot. `bump` is added to the
+    /// snapshot's revision, and all older revisions are compacted, as with `etcdutl snapshot restore --bump-revision
+    /// --mark-compacted`; with 0 the revisions after the snapshot are given for the second time.
+    pub async fn restore(&mut self, snapshot: &[u8], bump: u64) -> Result<(), ServerError> {
+        self.kill();
+        let file = self.folder.path().join("snapshot.db");
+        std::fs::write(&file, snapshot)
+            .map_err(|error| ServerError::Folder { folder: file.clone(), error })?;
+        let place = Place::again(&self.ready, self.guest).restored(&file, bump);
+        let (process, ready) = Process::start(self.folder.path(), &self.options, &place).await?;
+        (self.process, self.ready) = (Some(process), ready);
+        Ok(())
+    }
+
     /// Another API server with the same data and the same users, with options of its own. It ends with this one's etcd.
     pub async fn second_on_same_etcd(&self, options: Options) -> Result<Self, ServerError> {
         Self::start_at(options, Place::beside(&self.ready)).await

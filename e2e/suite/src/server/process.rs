@@ -61,6 +61,13 @@ impl Place {
         place
     }
 
+    /// With the data of a snapshot of etcd, at its revision and so many more.
+    pub(super) fn restored(mut self, snapshot: &Path, bump: u64) -> Self {
+        self.arguments.push(format!("--restore={}", snapshot.display()));
+        self.arguments.push(format!("--restore-bump-revision={bump}"));
+        self
+    }
+
     /// On the etcd of another server, with its keys.
     pub(super) fn beside(ready: &Ready) -> Self {
         let etcd = format!("--etcd-endpoint={}", ready.etcd);

@@ -22,6 +22,7 @@ mod luck;
 mod negotiation;
 mod outages;
 mod overload;
+mod restored;
 mod sample;
 mod servers;
 mod tokens;
