@@ -377,7 +377,11 @@ impl Stage {
         let requests = self.embedded_server()?.requests();
         let lists = requests.iter().filter(|request| {
             let whole = match request.verb {
-                Some(Verb::List) => request.parameter("continue").is_none(),
+                // A list of one object is a probe of ours: whether the server has come as far as the copy.
+                Some(Verb::List) => {
+                    request.parameter("continue").is_none()
+                        && request.parameter("limit").as_deref() != Some("1")
+                }
                 Some(Verb::Watch) => request.parameter("sendInitialEvents").as_deref() == Some("true"),
                 _ => false,
             };
