@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kube_client::Client;
+use kube_informer::panics;
 use tokio::sync::watch;
 use tokio::task::JoinError;
 use tokio::time::{Instant, sleep_until};
@@ -35,7 +36,8 @@ pub enum Outcome {
     Cancelled,
     /// The work has ended by itself.
     Ended,
-    /// The work has panicked, and this is what it said.
+    /// The work has panicked. The message, if it is a literal of the program; a formatted one may have values of objects in
+    /// it, and the text says that it is withheld.
     Panicked(String),
     /// Leadership was lost.
     Lost(Loss),
@@ -263,11 +265,7 @@ async fn end(task: &mut AbortOnDropHandle<()>, at: Instant) {
 
 fn outcome(ended: Result<(), JoinError>, stopping: bool) -> Outcome {
     match ended.map_err(JoinError::try_into_panic) {
-        Err(Ok(panic)) => {
-            let said = panic.downcast_ref::<String>().cloned();
-            let said = said.or_else(|| panic.downcast_ref::<&str>().map(|said| (*said).to_owned()));
-            Outcome::Panicked(said.unwrap_or_default())
-        }
+        Err(Ok(panic)) => Outcome::Panicked(panics::message(panic)),
         _ if stopping => Outcome::Cancelled,
         _ => Outcome::Ended,
     }

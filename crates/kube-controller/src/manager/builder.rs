@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use super::groups::Hub;
 use super::health::informers_have_synced;
 use super::hosts::Hosts;
-use super::http::{Answer, Asked, Page, Server};
+use super::http::{Answer, Page, PageRequest, Server};
 use super::tls::{Reads, Secure, TlsFiles};
 use super::{BuildError, HealthChecks, Manager, ManagerHandle, MetricsAccess, Unhealthy, debug};
 use crate::leader::LeaderElectorBuilder;
@@ -229,31 +229,33 @@ impl ManagerBuilder {
 }
 
 fn health_pages(healthz: HealthChecks, readyz: HealthChecks) -> Answer {
-    answer(move |asked| {
-        let mut parts = asked.path.trim_matches('/').splitn(2, '/');
+    answer(move |request| {
+        let mut parts = request.path.trim_matches('/').splitn(2, '/');
         let (first, check) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
         match first {
-            "healthz" | "livez" => healthz.page(first, check, &asked.query),
-            "readyz" => readyz.page(first, check, &asked.query),
+            "healthz" | "livez" => healthz.page(first, check, &request.query),
+            "readyz" => readyz.page(first, check, &request.query),
             _ => Page::not_found(),
         }
     })
 }
 
 fn debug_pages(hosts: Hosts, informers: kube_informer::Metrics, queues: Metrics) -> Answer {
-    answer(move |asked| hosts.refuse(&asked).unwrap_or_else(|| debug::page(&asked.path, &informers, &queues)))
+    answer(move |request| {
+        hosts.refuse(&request).unwrap_or_else(|| debug::page(&request.path, &informers, &queues))
+    })
 }
 
 fn metrics_pages(registry: Registry, access: Option<MetricsAccess>) -> Answer {
     let registry = Arc::new(registry);
-    Arc::new(move |asked: Asked| {
+    Arc::new(move |request: PageRequest| {
         let (registry, access) = (Arc::clone(&registry), access.clone());
         Box::pin(async move {
-            if asked.path != "/metrics" {
+            if request.path != "/metrics" {
                 return Page::not_found();
             }
             if let Some(access) = access
-                && let Some(refusal) = access.refuse(&asked.headers, &asked.path).await
+                && let Some(refusal) = access.refuse(&request.headers, &request.path).await
             {
                 return refusal;
             }
@@ -267,8 +269,8 @@ fn metrics_pages(registry: Registry, access: Option<MetricsAccess>) -> Answer {
 }
 
 /// An answer that is there at once.
-fn answer(page: impl Fn(Asked) -> Page + Send + Sync + 'static) -> Answer {
-    Arc::new(move |asked| Box::pin(std::future::ready(page(asked))))
+fn answer(page: impl Fn(PageRequest) -> Page + Send + Sync + 'static) -> Answer {
+    Arc::new(move |request| Box::pin(std::future::ready(page(request))))
 }
 
 impl fmt::Debug for ManagerBuilder {

@@ -14,7 +14,7 @@ const MAX_CONNECTIONS: usize = 128;
 
 /// The limit of requests that are answered at once, as each may hold a page in memory. One more closes the connection of
 /// the oldest.
-const MAX_ANSWERS: usize = 32;
+pub(super) const MAX_ANSWERS: usize = 32;
 
 /// The time in which a client has to send its request, the handshake of TLS included.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
@@ -40,8 +40,8 @@ struct Open {
 
 #[derive(Clone, Default)]
 struct Signals {
-    /// The request has been read.
-    asked: CancellationToken,
+    /// The head of the request has been read.
+    request_read: CancellationToken,
     /// The connection has to make room.
     close: CancellationToken,
 }
@@ -80,14 +80,14 @@ impl Connections {
 impl Open {
     /// Closes the oldest connection that has not sent its request, or else the oldest.
     fn close_oldest(&mut self) {
-        let silent = self.all.iter().find(|(_, signals)| !signals.asked.is_cancelled());
+        let silent = self.all.iter().find(|(_, signals)| !signals.request_read.is_cancelled());
         let oldest = silent.or_else(|| self.all.iter().next()).map(|(number, _)| *number);
         oldest.inspect(|number| self.close(*number));
     }
 
     /// Closes the oldest connection that is answered, if there are too many of them.
     fn close_oldest_answer(&mut self) {
-        let mut answered = self.all.iter().filter(|(_, signals)| signals.asked.is_cancelled());
+        let mut answered = self.all.iter().filter(|(_, signals)| signals.request_read.is_cancelled());
         let oldest = answered.next().map(|(number, _)| *number);
         if answered.count() >= MAX_ANSWERS {
             oldest.inspect(|number| self.close(*number));
@@ -102,24 +102,24 @@ impl Open {
 }
 
 impl Place {
-    /// Returns the function to call when the head of the request has been read.
-    pub(super) fn asked(&self) -> impl Fn() + Send + Sync + 'static {
-        let (connections, asked) = (Arc::clone(&self.connections), self.signals.asked.clone());
+    /// Returns the callback for when the head of the request has been read.
+    pub(super) fn on_request(&self) -> impl Fn() + Send + Sync + 'static {
+        let (connections, request_read) = (Arc::clone(&self.connections), self.signals.request_read.clone());
         move || {
-            asked.cancel();
+            request_read.cancel();
             connections.open.lock().close_oldest_answer();
         }
     }
 
     /// Runs the work of the connection until it is done, out of time, or closed to make room.
     pub(super) async fn serve(self, stop: &CancellationToken, work: impl Future<Output = ()>) {
-        let Signals { asked, close } = &self.signals;
+        let Signals { request_read, close } = &self.signals;
         let mut work = pin!(work);
         // The work comes first: a request that has arrived is read before its connection is closed.
         tokio::select! {
             biased;
             () = &mut work => return,
-            () = asked.cancelled() => {}
+            () = request_read.cancelled() => {}
             () = close.cancelled() => return,
             () = stop.cancelled() => return,
             () = tokio::time::sleep(REQUEST_TIMEOUT) => return,
@@ -161,13 +161,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_oldest_that_has_not_asked_makes_room_and_then_the_oldest() {
+    async fn the_oldest_that_has_sent_no_request_makes_room_and_then_the_oldest() {
         let connections = Connections::new();
         let mut places = admit(&connections, MAX_CONNECTIONS).await;
-        places[0].asked()();
+        places[0].on_request()();
         for (closed_next, answered) in [(1, 0), (2, 0), (0, usize::MAX)] {
             // The limit of answers does not matter here.
-            places.iter().take(answered).for_each(|place| place.signals.asked.cancel());
+            places.iter().take(answered).for_each(|place| place.signals.request_read.cancel());
             let next = tokio::spawn({
                 let connections = Arc::clone(&connections);
                 async move { connections.admit().await }
@@ -193,11 +193,11 @@ mod tests {
         let connections = Connections::new();
         let places = admit(&connections, MAX_ANSWERS + 3).await;
         for place in places.iter().skip(1).rev().take(MAX_ANSWERS) {
-            place.asked()();
+            place.on_request()();
         }
         assert!(closed(&places).is_empty());
-        places[0].asked()();
-        places[1].asked()();
+        places[0].on_request()();
+        places[1].on_request()();
         assert_eq!(closed(&places), [0, 1], "the oldest, and then the next");
     }
 
@@ -214,9 +214,9 @@ mod tests {
     async fn each_part_of_a_connection_has_its_time() {
         let connections = Connections::new();
         let stop = CancellationToken::new();
-        let elapsed = async |asks_after: Option<u64>, stops_after: Option<u64>| {
+        let elapsed = async |sends_after: Option<u64>, stops_after: Option<u64>| {
             let (place, begun) = (connections.admit().await, tokio::time::Instant::now());
-            let asked = place.asked();
+            let on_request = place.on_request();
             let stop = stop.child_token();
             let stops = async {
                 match stops_after {
@@ -227,9 +227,9 @@ mod tests {
                 std::future::pending::<()>().await;
             };
             let work = async {
-                if let Some(after) = asks_after {
+                if let Some(after) = sends_after {
                     tokio::time::sleep(Duration::from_secs(after)).await;
-                    asked();
+                    on_request();
                 }
                 std::future::pending::<()>().await;
             };
@@ -241,7 +241,7 @@ mod tests {
         };
         assert_eq!(elapsed(None, None).await, REQUEST_TIMEOUT.as_secs());
         assert_eq!(elapsed(Some(9), None).await, 9 + ANSWER_TIMEOUT.as_secs());
-        assert_eq!(elapsed(None, Some(2)).await, 2, "what was not asked is not answered");
+        assert_eq!(elapsed(None, Some(2)).await, 2, "a request that was not sent is not waited for");
         assert_eq!(elapsed(Some(1), Some(2)).await, 2 + LAST_ANSWER_TIMEOUT.as_secs());
         assert!(connections.open.lock().all.is_empty());
         assert_eq!(connections.places.available_permits(), MAX_CONNECTIONS);

@@ -68,6 +68,8 @@ fn informer(shown: &ShownInformer, now: Instant) -> Value {
             })
         })
         .collect();
+    let indexes: Value =
+        status.indexes.iter().map(|index| json!({"name": index.name, "panics": index.panics})).collect();
     json!({
         "name": shown.name,
         "resource": shown.resource,
@@ -90,6 +92,7 @@ fn informer(shown: &ShownInformer, now: Instant) -> Value {
         "trouble": trouble(&status.trouble),
         "scopes": scopes,
         "listeners": listeners,
+        "indexes": indexes,
     })
 }
 

@@ -62,13 +62,14 @@ pub enum ManagerError {
         #[source]
         cause: BoxError,
     },
-    /// One of those that it runs has panicked.
-    #[error("{name} has panicked: {said}")]
+    /// A runnable has panicked.
+    #[error("{name} has panicked: {message}")]
     Panicked {
-        /// Which.
+        /// The name of the runnable.
         name: String,
-        /// What it said.
-        said: String,
+        /// The message, if it is a literal of the program. A formatted one may have values of objects in it: the text says
+        /// that it is withheld.
+        message: String,
     },
     /// A group was not ready in time.
     #[error("{group:?} not ready after {after:?}: {}", .names.join(", "))]

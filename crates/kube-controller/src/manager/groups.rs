@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
+use kube_informer::panics;
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
+use tokio::task::JoinError;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
@@ -56,7 +58,7 @@ struct State {
     /// What waits for its group to start.
     waiting: [Vec<Box<dyn Runnable>>; 4],
     launched: u64,
-    /// Who is asked whether the program is ready.
+    /// The checks of whether the program is ready.
     behind: Vec<Arc<Behind>>,
 }
 
@@ -126,13 +128,13 @@ impl Hub {
         Ok(())
     }
 
-    /// What has not synced of what was added. The lock is not held while they are asked.
+    /// Returns what has not synced of what was added. The lock is not held while the checks run.
     pub(super) fn behind(&self) -> Vec<String> {
-        let asked = self.state.lock().behind.clone();
-        asked.iter().flat_map(|behind| behind()).collect()
+        let checks = self.state.lock().behind.clone();
+        checks.iter().flat_map(|behind| behind()).collect()
     }
 
-    /// Nobody is asked any more.
+    /// Removes the checks.
     pub(super) fn forget_behind(&self) {
         self.state.lock().behind.clear();
     }
@@ -236,7 +238,7 @@ impl Hub {
                 None | Some(Ok(Ok(()))) => return,
                 Some(Ok(Err(Ended::Failed(cause)))) => ManagerError::Failed { name, cause },
                 Some(Ok(Err(Ended::Lost))) => ManagerError::LostLeadership(Loss::NotRenewed),
-                Some(Err(ended)) => ManagerError::Panicked { name, said: said(ended) },
+                Some(Err(ended)) => ManagerError::Panicked { name, message: panic_message(ended) },
             };
             // Nobody listens when the manager has ended.
             let _ = hub.failures.send(failure);
@@ -271,11 +273,9 @@ impl From<BoxError> for Ended {
     }
 }
 
-/// What a panic said.
-pub(crate) fn said(ended: tokio::task::JoinError) -> String {
-    let Ok(panic) = ended.try_into_panic() else { return "it was aborted".to_owned() };
-    let said = panic.downcast_ref::<String>().cloned();
-    said.or_else(|| panic.downcast_ref::<&str>().map(|said| (*said).to_owned())).unwrap_or_default()
+/// Returns the message of the panic that ended a task. A formatted one may have values of objects in it, and is withheld.
+pub(crate) fn panic_message(ended: JoinError) -> String {
+    ended.try_into_panic().map_or_else(|_| "it was aborted".to_owned(), panics::message)
 }
 
 impl std::fmt::Debug for ManagerHandle {

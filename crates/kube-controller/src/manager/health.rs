@@ -71,10 +71,11 @@ impl HealthChecks {
     }
 
     fn all(&self, title: &str, query: &str) -> Page {
-        let asked: Vec<(String, String)> = form_urlencoded::parse(query.as_bytes()).into_owned().collect();
+        let parameters: Vec<(String, String)> =
+            form_urlencoded::parse(query.as_bytes()).into_owned().collect();
         let mut excluded: Vec<&str> =
-            asked.iter().filter(|(key, _)| key == "exclude").map(|(_, name)| name.as_str()).collect();
-        let verbose = asked.iter().any(|(key, _)| key == "verbose");
+            parameters.iter().filter(|(key, _)| key == "exclude").map(|(_, name)| name.as_str()).collect();
+        let verbose = parameters.iter().any(|(key, _)| key == "verbose");
         let mut checks = self.checks();
         if checks.is_empty() {
             checks.push((PING.to_owned(), Arc::new(|| Ok(()))));

@@ -9,7 +9,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use http::header::HOST;
 use http::uri::Authority;
 
-use super::http::{Asked, Page};
+use super::http::{Page, PageRequest};
 
 /// `localhost`, every IP address, and these names, without the dot at the end and in small letters.
 pub(super) struct Hosts(Vec<String>);
@@ -20,13 +20,13 @@ impl Hosts {
     }
 
     /// Returns the page that refuses the request; none if it names a host, and each host that it names is allowed.
-    pub(super) fn refuse(&self, asked: &Asked) -> Option<Page> {
-        let mut headers = asked.headers.get_all(HOST).iter();
+    pub(super) fn refuse(&self, request: &PageRequest) -> Option<Page> {
+        let mut headers = request.headers.get_all(HOST).iter();
         let is_allowed = match (headers.next(), headers.next()) {
             (Some(host), None) => {
                 let named = Authority::try_from(host.as_bytes());
                 named.is_ok_and(|host| self.allow(&host))
-                    && asked.authority.as_ref().is_none_or(|host| self.allow(host))
+                    && request.authority.as_ref().is_none_or(|host| self.allow(host))
             }
             _ => false,
         };

@@ -38,9 +38,9 @@ pub(crate) struct Page {
     pub(crate) body: Bytes,
 }
 
-/// What is asked for: pages are only read.
+/// A request for a page, by GET or HEAD.
 #[derive(Debug)]
-pub(crate) struct Asked {
+pub(crate) struct PageRequest {
     pub(crate) path: String,
     pub(crate) query: String,
     /// The host of the request line, if it names one.
@@ -48,8 +48,8 @@ pub(crate) struct Asked {
     pub(crate) headers: HeaderMap,
 }
 
-/// Answers what is asked.
-pub(crate) type Answer = Arc<dyn Fn(Asked) -> Pin<Box<dyn Future<Output = Page> + Send>> + Send + Sync>;
+/// Answers a request with a page.
+pub(crate) type Answer = Arc<dyn Fn(PageRequest) -> Pin<Box<dyn Future<Output = Page> + Send>> + Send + Sync>;
 
 /// Pages on a port that is already held.
 pub(crate) struct Server {
@@ -114,7 +114,7 @@ impl Runnable for Server {
                 let Some(place) = stop.run_until_cancelled(connections.admit()).await else { break };
                 let (secure, answer, stop) = (self.secure.clone(), Arc::clone(&self.answer), stop.clone());
                 tasks.spawn(async move {
-                    let work = greet(stream, secure, answer, place.asked());
+                    let work = greet(stream, secure, answer, place.on_request());
                     place.serve(&stop, work).await;
                 });
             }
@@ -130,22 +130,22 @@ async fn greet(
     stream: TcpStream,
     secure: Option<Arc<Secure>>,
     answer: Answer,
-    asked: impl Fn() + Send + Sync + 'static,
+    on_request: impl Fn() + Send + Sync + 'static,
 ) {
-    let Some(secure) = secure else { return serve(stream, answer, asked).await };
+    let Some(secure) = secure else { return serve(stream, answer, on_request).await };
     if let Some(stream) = secure.greet(stream).await {
-        serve(stream, answer, asked).await;
+        serve(stream, answer, on_request).await;
     }
 }
 
-/// Answers one request. Calls `asked` when its head has been read.
+/// Answers one request. Calls `on_request` when its head has been read.
 async fn serve(
     stream: impl AsyncRead + AsyncWrite + Unpin,
     answer: Answer,
-    asked: impl Fn() + Send + Sync + 'static,
+    on_request: impl Fn() + Send + Sync + 'static,
 ) {
     let service = service_fn(move |request: Request<Incoming>| {
-        asked();
+        on_request();
         let answer = Arc::clone(&answer);
         async move { Ok::<_, Infallible>(reply(&request, &answer).await) }
     });
@@ -160,13 +160,13 @@ async fn serve(
 
 async fn reply(request: &Request<Incoming>, answer: &Answer) -> Response<Full<Bytes>> {
     let page = if [Method::GET, Method::HEAD].contains(request.method()) {
-        let asked = Asked {
+        let request = PageRequest {
             path: request.uri().path().to_owned(),
             query: request.uri().query().unwrap_or_default().to_owned(),
             authority: request.uri().authority().cloned(),
             headers: request.headers().clone(),
         };
-        answer(asked).await
+        answer(request).await
     } else {
         Page::text(405, "this page can only be read\n".to_owned())
     };

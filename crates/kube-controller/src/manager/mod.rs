@@ -71,7 +71,7 @@ pub use auth::MetricsAccess;
 pub use builder::{DEFAULT_CACHE_SYNC_TIMEOUT, DEFAULT_GRACE, ManagerBuilder};
 pub use error::{AddError, BuildError, ManagerError};
 pub use groups::ManagerHandle;
-pub(crate) use groups::said;
+pub(crate) use groups::panic_message;
 pub use health::{HealthChecks, Unhealthy};
 pub use run::Manager;
 pub use runnable::{Behind, BoxError, Group, Runnable, Running, Task};

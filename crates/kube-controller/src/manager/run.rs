@@ -52,11 +52,15 @@ impl Manager {
         &self.metrics
     }
 
-    /// Where informers are shown; build factories and caches with it. The readiness of the program depends on those that
-    /// are shown, and on those of the factories and caches that are [added](Self::add), shown or not: each has to have
-    /// synced. The program is not ready any more when one of a factory or cache has stopped without having been removed from
-    /// it, or one that is shown because a function of the program panicked. What is neither shown nor added is nobody's: add a
-    /// [check](Self::readyz) for it.
+    /// Returns where informers are shown; build factories, caches and informers with it.
+    ///
+    /// `/readyz` watches the informers that are shown here, and those of each factory and cache that is
+    /// [added](Self::add), shown or not. Each of them has to sync. The program becomes unready again
+    ///
+    /// - when an informer of an added factory or cache stops, unless it was removed from it, and
+    /// - when a shown informer stops by itself: a function of the program panicked, or the informer's runtime ended.
+    ///
+    /// An informer that is neither shown nor added does not count: add a [check](Self::readyz) for it.
     pub fn informer_metrics(&self) -> &kube_informer::Metrics {
         &self.informer_metrics
     }
@@ -167,11 +171,13 @@ impl Manager {
                 *election = None;
                 match outcome {
                     Ok(Outcome::Lost(loss)) => Some(ManagerError::LostLeadership(loss)),
-                    Ok(Outcome::Panicked(said)) => Some(ManagerError::Panicked { name: ELECTION.to_owned(), said }),
+                    Ok(Outcome::Panicked(message)) => {
+                        Some(ManagerError::Panicked { name: ELECTION.to_owned(), message })
+                    }
                     Ok(Outcome::Cancelled | Outcome::Ended) => None,
                     Err(ended) => {
-                        let said = super::said(ended);
-                        Some(ManagerError::Panicked { name: ELECTION.to_owned(), said })
+                        let message = super::panic_message(ended);
+                        Some(ManagerError::Panicked { name: ELECTION.to_owned(), message })
                     }
                 }
             }

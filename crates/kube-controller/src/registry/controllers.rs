@@ -337,7 +337,7 @@ async fn run_all(
 }
 
 fn panicked(error: tokio::task::JoinError) -> BoxError {
-    format!("it has panicked: {}", crate::manager::said(error)).into()
+    format!("it has panicked: {}", crate::manager::panic_message(error)).into()
 }
 
 /// Waits until the API server says that it is well.

@@ -85,15 +85,15 @@ impl<T: Key> Monitor<T> {
 
     /// Waits for a key and takes it. Returns `None` when the queue has ended.
     pub(super) async fn get(&self) -> Option<Taken<T>> {
-        let mut turn = Turn { monitor: self, deadline: None };
+        let mut call = GetCall { monitor: self, deadline: None };
         loop {
             let woken = self.getters.notified();
-            match self.with(|inner| inner.look(&mut turn.deadline)) {
+            match self.with(|inner| inner.look(&mut call.deadline)) {
                 Take::Work(taken) => return Some(taken),
                 Take::Closed => return None,
                 Take::Wait(_) => {}
             }
-            match turn.deadline {
+            match call.deadline {
                 None => woken.await,
                 Some(deadline) => tokio::select! {
                     biased;
@@ -174,29 +174,29 @@ impl<T: Key> Inner<T> {
     }
 
     /// Takes a key for a call of `get`. Without one the call becomes the timekeeper, if a key is delayed and no other
-    /// call is the timekeeper. `turn` is the call's own deadline, which is `Some` while it is the timekeeper.
-    fn look(&mut self, turn: &mut Option<Instant>) -> Take<T> {
-        if turn.take().is_some() {
+    /// call is the timekeeper. `own_deadline` is the deadline of the call, which is `Some` while it is the timekeeper.
+    fn look(&mut self, own_deadline: &mut Option<Instant>) -> Take<T> {
+        if own_deadline.take().is_some() {
             self.deadline = None;
         }
         let take = self.state.take(now());
         if let Take::Wait(Some(due)) = take
             && self.deadline.is_none()
         {
-            (self.deadline, *turn) = (Some(due), Some(due));
+            (self.deadline, *own_deadline) = (Some(due), Some(due));
         }
         take
     }
 }
 
 /// A call of `get`, which resigns as timekeeper when it is dropped.
-struct Turn<'a, T: Key> {
+struct GetCall<'a, T: Key> {
     monitor: &'a Monitor<T>,
-    /// Its deadline, if it is the timekeeper.
+    /// Its deadline, which is `Some` while it is the timekeeper.
     deadline: Option<Instant>,
 }
 
-impl<T: Key> Drop for Turn<'_, T> {
+impl<T: Key> Drop for GetCall<'_, T> {
     fn drop(&mut self) {
         if self.deadline.is_some() {
             self.monitor.with(|inner| inner.deadline = None);

@@ -174,9 +174,20 @@ async fn work_that_ends_or_panics_gives_the_lease_away_and_is_told_apart() {
     assert_eq!(elector.run(&stop, |_| async {}).await, Outcome::Ended);
     assert_eq!((holder(&server).as_str(), stopped.load(Ordering::SeqCst)), ("", 1));
     assert_eq!(elector.run_again(&stop, |_| async {}).await, Outcome::Ended);
-    let outcome = elector.run(&stop, |_| async { panic!("no more {}", "tea") }).await;
+    let outcome = elector.run(&stop, |_| async { panic!("no more tea") }).await;
     assert_eq!(outcome, Outcome::Panicked("no more tea".to_owned()));
     assert_eq!((holder(&server).as_str(), stopped.load(Ordering::SeqCst)), ("", 3));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_formatted_panic_message_of_the_work_is_not_in_the_outcome() {
+    let server = server().await;
+    let mut elector = builder(server.in_process_client(), "a").build().unwrap();
+    let password = std::hint::black_box("hunter2".to_owned());
+    let outcome = elector.run(&CancellationToken::new(), |_| async move { panic!("{password:?}") }).await;
+    let Outcome::Panicked(message) = outcome else { panic!("{outcome:?}") };
+    assert!(!message.contains("hunter2"), "{message}");
+    assert!(message.contains("not repeated"), "{message}");
 }
 
 #[tokio::test(start_paused = true)]

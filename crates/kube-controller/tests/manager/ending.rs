@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use kube_controller::controller::ControllerBuilder;
 use kube_controller::manager::{Group, ManagerError, Runnable, Running, Task};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -89,6 +90,32 @@ async fn a_panic_is_an_error_with_its_name() {
     manager.add(Task::new("clumsy", |_| async { panic!("the cup is broken") })).unwrap();
     let error = Run::of(manager).ended().await.unwrap_err();
     assert_eq!(error.to_string(), "clumsy has panicked: the cup is broken");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_formatted_panic_message_of_a_task_is_not_in_the_error() {
+    let (manager, password) = (plain().await, std::hint::black_box("hunter2".to_owned()));
+    manager.add(Task::new("clumsy", |_| async move { panic!("{password:?}") })).unwrap();
+    let error = Run::of(manager).ended().await.unwrap_err();
+    let text = format!("{error} {error:?}");
+    assert!(text.starts_with("clumsy has panicked: ") && !text.contains("hunter2"), "{text}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_formatted_panic_message_of_a_reconciler_that_is_not_recovered_is_not_in_the_error() {
+    let (manager, password) = (plain().await, std::hint::black_box("hunter2".to_owned()));
+    let controller = ControllerBuilder::new("secrets")
+        .stream("once", futures::stream::iter(["a".to_owned()]))
+        .recover_panics(false)
+        .build(move |_: String, _| {
+            let password = password.clone();
+            async move { if password.is_empty() { Ok(()) } else { panic!("{password:?}") } }
+        })
+        .unwrap();
+    manager.add(controller).unwrap();
+    let error = Run::of(manager).ended().await.unwrap_err();
+    let text = format!("{error} {error:?}");
+    assert!(text.starts_with("secrets has panicked: ") && !text.contains("hunter2"), "{text}");
 }
 
 #[tokio::test(start_paused = true)]

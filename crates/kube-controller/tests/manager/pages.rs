@@ -346,6 +346,28 @@ async fn debug_pages_show_every_informer_and_queue() {
 }
 
 #[tokio::test]
+async fn debug_pages_count_the_panics_of_index_functions_and_show_no_values() {
+    let server = server().await;
+    server.seed("{apiVersion: v1, kind: Pod, metadata: {name: web, labels: {app: hunter2}}, spec: {containers: []}}").unwrap();
+    let manager = Manager::builder().debug_address(free()).build().await.unwrap();
+    let address = manager.debug_address().unwrap();
+    let factory =
+        SharedInformerFactory::builder(server.client().unwrap()).metrics(manager.informer_metrics()).build();
+    let pods = factory.of::<Pod>().unwrap();
+    pods.add_index("good", |pod: &Pod| pod.metadata.labels.as_ref()?.get("app").cloned()).unwrap();
+    pods.add_index("bad", |pod: &Pod| -> Option<String> { panic!("{:?}", pod.metadata.labels) }).unwrap();
+    manager.add(factory).unwrap();
+    let run = Run::of(manager);
+    assert!(pods.synced().await);
+    let page = get(address, "/debug/informers", None).await.1;
+    let informers: Value = serde_json::from_str(&page).unwrap();
+    let wanted = serde_json::json!([{"name": "good", "panics": 0}, {"name": "bad", "panics": 1}]);
+    assert_eq!(informers[0]["indexes"], wanted, "{page}");
+    assert!(!page.contains("hunter2"), "{page}");
+    run.end().await.unwrap();
+}
+
+#[tokio::test]
 async fn debug_pages_are_not_shown_under_a_name_that_may_have_been_pointed_here() {
     let manager = Manager::builder().debug_address(free()).build().await.unwrap();
     let address = manager.debug_address().unwrap();

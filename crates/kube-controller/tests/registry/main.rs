@@ -183,6 +183,22 @@ async fn one_that_cannot_be_built_fails_or_panics_ends_all_and_is_named() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_formatted_panic_message_of_a_controller_is_not_in_the_error() {
+    let (server, password) = (server().await, std::hint::black_box("hunter2".to_owned()));
+    let clumsy = ControllerDescriptor::new("clumsy", move |_| {
+        let password = password.clone();
+        async move { Ok(NewController::new(move |_| async move { panic!("{password:?}") })) }
+    });
+    let registry = registry([clumsy]);
+    let chosen = registry.select("*").unwrap();
+    let clients = ClientBuilder::shared(server.in_process_client());
+    let controllers = Controllers::builder(clients, registry, chosen).build();
+    let error = controllers.run(CancellationToken::new()).await.unwrap_err();
+    let text = format!("{error} {error:?}");
+    assert!(text.starts_with("controller clumsy: it has panicked: ") && !text.contains("hunter2"), "{text}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_server_that_is_not_healthy_is_waited_for_and_then_named() {
     let sick = tower::service_fn(|_: http::Request<kube_client::client::Body>| async {
         let answer = http::Response::builder().status(503).body(kube_client::client::Body::empty());

@@ -6,7 +6,7 @@ use std::time::Duration;
 use ring::digest::{SHA256, digest};
 use tokio::time::Instant;
 
-/// The limit of remembered answers of one kind. One more evicts the answer that expires first, which is the oldest.
+/// The limit of remembered answers of one kind. One more evicts the answer that expires first.
 pub(super) const MAX_REMEMBERED: usize = 1024;
 
 /// The SHA-256 of a token or a question. Tokens themselves are not kept.
@@ -44,14 +44,25 @@ impl<V: Clone> Memory<V> {
         self.answers.contains_key(question)
     }
 
-    /// Remembers an answer from now on; evicts the oldest if there are too many.
+    /// Remembers an answer from now on; evicts the one that expires first if there are too many.
     pub(super) fn insert(&mut self, question: Digest, answer: V) {
+        self.insert_until(question, Instant::now() + self.life, answer);
+    }
+
+    fn insert_until(&mut self, question: Digest, until: Instant, answer: V) {
         if self.answers.len() >= MAX_REMEMBERED && !self.answers.contains_key(&question) {
             let first =
                 self.answers.iter().min_by_key(|(_, (until, _))| *until).map(|(question, _)| *question);
             first.inspect(|first| drop(self.answers.remove(first)));
         }
-        self.answers.insert(question, (Instant::now() + self.life, answer));
+        self.answers.insert(question, (until, answer));
+    }
+
+    /// Moves an answer, if there is one, to another memory. It expires when it would have expired here.
+    pub(super) fn move_to(&mut self, other: &mut Self, question: &Digest) {
+        if let Some((until, answer)) = self.answers.remove(question) {
+            other.insert_until(*question, until, answer);
+        }
     }
 
     pub(super) fn remove(&mut self, question: &Digest) {
