@@ -1,38 +1,46 @@
 //! Guards a paged list against continue tokens that never end.
 
-/// So many pages in a row may have a token and no item.
-const MAX_EMPTY_PAGES: u32 = 100;
+/// The page limit that pages are measured by where a request names none.
+const DEFAULT_LIMIT: u32 = 500;
 
-/// The continue tokens of one paged list. Finds out when they repeat, however long the cycle is, and remembers one of them.
+/// The pages that any list may take, however few objects they have.
+const FREE_PAGES: u64 = 100;
+
+/// A page for each eighth of the page limit is allowed beyond the free ones.
+const PAGES_PER_LIMIT: u32 = 8;
+
+/// The continue tokens of one paged list. Detects tokens that repeat, whatever the length of the cycle, and remembers one token.
+/// Bounds the number of pages in proportion to the objects in them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ContinueTokens {
     /// The token that later ones are compared with. It moves to the newest one each time the number of pages doubles.
     mark: Option<String>,
     pages: u64,
-    empty_pages: u32,
+    objects: u64,
 }
 
 /// Why a paged list is given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EndlessList {
-    /// The server gave a continue token that it had given before.
+    /// The server repeated a continue token.
     TokenRepeats,
-    /// The server gave one continue token after the other, and no items with them.
-    EmptyPages,
+    /// The pages are too many for the objects in them: more than a hundred, and one more for each eighth of the page limit.
+    TinyPages,
 }
 
 impl ContinueTokens {
-    /// Takes the token at the end of a page, which had items or not. Fails if the list would never end.
-    pub(crate) fn take(&mut self, token: &str, had_items: bool) -> Result<(), EndlessList> {
+    /// Takes the token at the end of a page of so many objects, which was asked for with a limit. Fails if the list is endless.
+    pub(crate) fn take(&mut self, token: &str, objects: u64, limit: Option<u32>) -> Result<(), EndlessList> {
         if self.mark.as_deref() == Some(token) {
             return Err(EndlessList::TokenRepeats);
         }
-        self.empty_pages = if had_items { 0 } else { self.empty_pages + 1 };
-        if self.empty_pages > MAX_EMPTY_PAGES {
-            return Err(EndlessList::EmptyPages);
-        }
         self.pages += 1;
+        self.objects = self.objects.saturating_add(objects);
+        let objects_per_page = (limit.unwrap_or(DEFAULT_LIMIT) / PAGES_PER_LIMIT).max(1);
+        if self.pages > FREE_PAGES + self.objects / u64::from(objects_per_page) {
+            return Err(EndlessList::TinyPages);
+        }
         if self.pages.is_power_of_two() {
             self.mark = Some(token.to_owned());
         }
@@ -49,19 +57,34 @@ mod tests {
         for (lead, cycle) in [(0, 1), (0, 2), (5, 3), (1, 100), (700, 50)] {
             let mut tokens = ContinueTokens::default();
             let token = |page: usize| if page < lead { page } else { lead + (page - lead) % cycle };
-            let refused = (0..).position(|page| tokens.take(&token(page).to_string(), true).is_err());
+            let refused =
+                (0..).position(|page| tokens.take(&token(page).to_string(), 500, Some(500)).is_err());
             let most = 2 * lead.max(cycle) + 2 * cycle + 1;
             assert!(refused.is_some_and(|page| page <= most), "{lead}, {cycle}: {refused:?} of {most}");
         }
     }
 
-    #[test]
-    fn tokens_that_do_not_repeat_are_taken_as_long_as_items_come_with_them() {
+    /// How many pages of so many objects are taken, of the first 100,000.
+    fn pages_taken(objects: u64, limit: Option<u32>) -> u64 {
         let mut tokens = ContinueTokens::default();
-        let page = |page: u32| (page.to_string(), page.is_multiple_of(MAX_EMPTY_PAGES));
-        assert!((0..10_000).map(page).all(|(token, items)| tokens.take(&token, items).is_ok()));
-        let empty = |page: u32| tokens.take(&format!("empty-{page}"), false);
-        let taken = (0..).map(empty).take_while(Result::is_ok).count();
-        assert!(taken <= MAX_EMPTY_PAGES as usize, "{taken}");
+        let endless = |page: &u64| tokens.take(&page.to_string(), objects, limit).is_err();
+        (0..100_000).find(endless).unwrap_or(100_000)
+    }
+
+    #[test]
+    fn pages_are_bounded_in_proportion_to_the_objects_in_them() {
+        assert_eq!(pages_taken(0, Some(500)), 100);
+        for limit in [Some(500), None] {
+            assert_eq!(pages_taken(1, limit), 101);
+            assert_eq!(pages_taken(31, limit), 200, "half of an eighth of the limit");
+            assert_eq!(pages_taken(62, limit), 100_000, "an eighth of the limit");
+        }
+        for limit in [1, 7, 8] {
+            assert_eq!(
+                pages_taken(1, Some(limit)),
+                100_000,
+                "no fewer than one object is in a page of {limit}"
+            );
+        }
     }
 }

@@ -27,19 +27,13 @@ impl FromStr for Version {
     type Err = NotAVersion;
 
     fn from_str(text: &str) -> Result<Self, NotAVersion> {
-        let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-        if digits && !text.starts_with('0') {
-            Ok(Self(text.into()))
-        } else {
-            Err(NotAVersion(text.to_owned()))
-        }
+        if is_comparable(text) { Ok(Self(text.into())) } else { Err(NotAVersion(text.to_owned())) }
     }
 }
 
 impl Ord for Version {
     fn cmp(&self, other: &Self) -> Ordering {
-        // Without leading zeros, the longer number is the greater one.
-        self.0.len().cmp(&other.0.len()).then_with(|| self.0.cmp(&other.0))
+        compare(&self.0, &other.0)
     }
 }
 
@@ -51,10 +45,16 @@ impl PartialOrd for Version {
 
 /// Whether `version` is before `other`, if both can be compared.
 pub(crate) fn is_before(version: &str, other: &str) -> bool {
-    match (version.parse::<Version>(), other.parse::<Version>()) {
-        (Ok(version), Ok(other)) => version < other,
-        _ => false,
-    }
+    is_comparable(version) && is_comparable(other) && compare(version, other).is_lt()
+}
+
+fn is_comparable(text: &str) -> bool {
+    !text.is_empty() && !text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Without leading zeros, the longer number is the greater one.
+fn compare(one: &str, other: &str) -> Ordering {
+    one.len().cmp(&other.len()).then_with(|| one.cmp(other))
 }
 
 impl fmt::Display for Version {

@@ -19,7 +19,7 @@ use crate::fanout::Zone;
 use crate::informer::{InformerBuilder, InformerStatus, Phase, ScopeStatus, SharedInformer};
 use crate::object::Raw;
 use crate::random::Random;
-use crate::source::{KubeSource, ListWatch, SourceError, keep_bytes, resource_name};
+use crate::source::{KubeSource, ListWatch, keep_bytes, resource_name};
 use crate::store::{IndexFunction, Version};
 
 /// What a kind is.
@@ -206,13 +206,22 @@ impl Entry {
         !self.is_namespaced() || self.parts.load().iter().any(|part| part.covers(namespace))
     }
 
-    /// The version up to which a namespace is current, or everything, if it is not followed; none if that is not known.
-    pub(super) fn reached(&self, namespace: &str) -> Option<Version> {
+    /// The epoch of a namespace, and the version up to which it is current, or of everything, if it is not followed. No version if
+    /// that is not known.
+    pub(super) fn progress(&self, namespace: &str) -> (u64, Option<Version>) {
         let known = self.informer.look(|status| {
             let scope = status.scopes.iter().find(|scope| is_in(scope, namespace))?;
-            Some(scope.resource_version.parse().ok())
+            Some((scope.epoch, scope.resource_version.parse().ok()))
         });
-        known.unwrap_or_else(|| self.informer.store().resource_version())
+        known.unwrap_or_else(|| {
+            let snapshot = self.informer.store().snapshot();
+            (snapshot.epoch(), snapshot.resource_version().cloned())
+        })
+    }
+
+    /// The version that [`progress`](Self::progress) says.
+    pub(super) fn reached(&self, namespace: &str) -> Option<Version> {
+        self.progress(namespace).1
     }
 
     /// Adds an index; one that is there already is as good.
@@ -322,8 +331,11 @@ impl Entry {
         }
         (stopped || within(status, namespace).any(is_scope_hopeless)).then(|| {
             // What was wrong before it was removed is of no interest any more.
-            let is_it = |cause: &SourceError| !stopped || cause.ends_informer();
-            Err(match cause_in(&within(status, namespace)).filter(is_it) {
+            let cause = match stopped {
+                true => status.end_cause().cloned(),
+                false => cause_in(&within(status, namespace)),
+            };
+            Err(match cause {
                 Some(cause) => CacheError::CannotSync { resource: resource(), cause },
                 None => CacheError::Removed { resource: resource() },
             })

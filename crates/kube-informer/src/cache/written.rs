@@ -42,10 +42,12 @@ pub(super) struct Noted {
 }
 
 impl Noted {
-    /// The copy has come so far, or the server's versions began again since: then the write may be gone, and its version means
-    /// nothing.
+    /// Whether the copy has come so far, or the namespace has been listed since the server's versions began again: then the write
+    /// may be gone, and its version means nothing. False while the versions have begun again and the namespace has not been listed.
     pub(super) fn is_seen(&self, entry: &Entry, key: &str) -> bool {
-        entry.informer().store().epoch() > self.epoch || self.written.is_seen(entry, key)
+        let (epoch, _) = entry.progress(namespace_in(key));
+        let is_listed = epoch >= entry.informer().store().epoch();
+        is_listed && (epoch > self.epoch || self.written.is_seen(entry, key))
     }
 }
 

@@ -76,7 +76,7 @@ pub(crate) fn is_scope_hopeless(scope: &ScopeStatus) -> bool {
 
 /// What is wrong: what lasts, if something does.
 fn cause(status: &InformerStatus) -> Option<SourceError> {
-    cause_in(&status.scopes.iter())
+    status.end_cause().cloned().or_else(|| cause_in(&status.scopes.iter()))
 }
 
 /// What is wrong with some scopes.

@@ -166,7 +166,7 @@ impl<K: Resource + Send + Sync + 'static> InformerBuilder<K> {
         let mut status = InformerStatus::default();
         status.cover(&scopes, 0);
         let mut stage = Stage::new(fanout);
-        stage.cover(&scopes, false);
+        stage.cover(&scopes, &store);
         let shared = Shared {
             name: self.name.unwrap_or_else(|| first.resource()),
             scope: Scope { namespace: None, except: BTreeSet::new(), ..first },

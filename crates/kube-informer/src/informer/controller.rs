@@ -19,7 +19,7 @@ use crate::queue::{Consumer, DEFAULT_CAPACITY, Delta, Producer, queue};
 use crate::random::any_seed;
 use crate::reflector::{Config, Note, Reflector};
 use crate::source::{ListWatch, Scope, SourceError, Transform};
-use crate::store::{Store, Trust};
+use crate::store::Store;
 
 /// The number of the only source.
 const SOURCE: u64 = 0;
@@ -207,7 +207,7 @@ impl<K: Resource + Send + Sync + 'static, H: Handle<K>> Process<K, H> {
         }
         let (kind, version) = (step.kind(), step.version().to_owned());
         let initial = !self.status.borrow().synced;
-        let list = List { scope: &Scope::default(), initial, trust: Trust::Versions };
+        let list = List { scope: &Scope::default(), initial, trust: step.trust() };
         let applied = step.apply(&self.store, list, Some(&version));
         let events = applied.events.len() as u64;
         for event in applied.events {
@@ -215,7 +215,8 @@ impl<K: Resource + Send + Sync + 'static, H: Handle<K>> Process<K, H> {
         }
         let there = self.store.snapshot();
         let (objects, epoch) = (there.len(), there.epoch());
-        let took = Took { kind, version, events, objects, epoch, quarantine: applied.quarantine };
+        let quarantine = applied.quarantine;
+        let took = Took { kind, version, events, objects, epoch, scope_epoch: epoch, quarantine };
         self.status.send_modify(|status| status.took(SOURCE, took, Instant::now().into_std()));
     }
 }

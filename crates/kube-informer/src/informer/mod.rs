@@ -459,9 +459,7 @@ impl<K> Shared<K> {
 impl<K: Resource + Send + Sync + 'static> Observed for Shared<K> {
     fn is_shown(&self) -> bool {
         // One that has stopped by itself is not forgotten as one that was stopped: readiness depends on it.
-        let has_failed =
-            || self.status.borrow().trouble.as_ref().is_some_and(|trouble| trouble.error.ends_informer());
-        !self.stop.is_cancelled() || has_failed()
+        !self.stop.is_cancelled() || self.status.borrow().end_cause().is_some()
     }
 
     fn observe(&self) -> Option<Observation> {

@@ -24,7 +24,7 @@ use crate::panics;
 use crate::queue::{Closed, Consumer, Delta, Depth, Producer, queue};
 use crate::reflector::{Note, Reflector};
 use crate::source::{Scope, SourceError, Transform, Want};
-use crate::store::{Store, Trust, Write};
+use crate::store::{Store, Trust, Version, Write};
 
 /// How many changes go to the store in one step.
 pub(super) const BATCH: usize = 1_000;
@@ -32,9 +32,10 @@ pub(super) const BATCH: usize = 1_000;
 /// An informer begins to follow, on the runtime that this is called on.
 pub(super) fn started<K: Resource + Send + Sync + 'static>(shared: &Arc<Shared<K>>) {
     shared.runtime.get_or_init(tokio::runtime::Handle::current);
-    notice_end_of_runtime(shared);
+    shared.status.send_modify(|status| status.enter(Phase::Running));
     shared.stage.lock().fanout.start_resync(Instant::now().into_std());
-    shared.status.send_modify(|status| status.phase = Phase::Running);
+    // On a runtime that has ended this stops the informer at once.
+    notice_end_of_runtime(shared);
     keep_telling(shared);
 }
 
@@ -58,15 +59,18 @@ pub(super) fn run<K: Resource + Send + Sync + 'static>(
     let (producer, consumer) = queue(settings.queue);
     shared.traffic.lock().add(producer.depth());
     let seed = settings.seed.wrapping_add(followed.id - 1);
-    let mut want = want(&shared.store, settings.residency, settings.transform.clone());
-    if followed.anew {
-        want = want.knowing_nothing();
-    }
+    let want = want(&shared.store, settings.residency, settings.transform.clone());
     let want = want.making(settings.make.clone()).tasks(shared.tasks.clone());
     let spent = Arc::clone(want.spent());
-    let reflector = Reflector::new(Arc::clone(&followed.source), settings.config.clone(), seed)
+    let mut reflector = Reflector::new(Arc::clone(&followed.source), settings.config.clone(), seed)
         .want(want)
         .on_note(note(shared, followed.id, settings.on_error.clone()));
+    if followed.anew {
+        reflector = reflector.distrusting();
+    }
+    if let Some(scope) = shared.stage.lock().scopes.iter().find(|scope| scope.source == followed.id) {
+        reflector = reflector.starting_at(&scope.from).rewound_by(Arc::clone(&scope.rewound));
+    }
     spawn(shared, followed.stop.clone(), reflector.run(producer, followed.stop.clone()).boxed());
     let processor = Processor { shared: Arc::downgrade(shared), source: followed.id, consumer, spent };
     spawn(shared, followed.stop.clone(), processor.run().boxed());
@@ -105,7 +109,7 @@ fn spawn<K: Resource + Send + Sync + 'static>(
         if let Err(panic) = outcome {
             // A source: nobody knows what the copy is worth now.
             let error = SourceError::panicked(&panics::message(panic));
-            shared.status.send_modify(|status| status.failed(None, &error, false, Instant::now().into_std()));
+            shared.status.send_modify(|status| status.end(error, Instant::now().into_std()));
             shared.stop.cancel();
         }
         if shared.stop.is_cancelled() {
@@ -139,7 +143,7 @@ impl<K: Resource + Send + Sync + 'static> Drop for EndsWithRuntime<K> {
         let Some(shared) = self.0.upgrade().filter(|shared| !shared.stop.is_cancelled()) else { return };
         shared.stop.cancel();
         let error = SourceError::runtime_ended();
-        shared.status.send_modify(|status| status.failed(None, &error, false, Instant::now().into_std()));
+        shared.status.send_modify(|status| status.end(error, Instant::now().into_std()));
         // On a runtime that is ending, `start` drops this while it holds the sources.
         drop(shared.sources.try_lock().map(|mut sources| sources.take()));
         close(&shared);
@@ -155,7 +159,7 @@ pub(super) fn ended<K: Resource + Send + Sync + 'static>(shared: &Shared<K>) {
 fn close<K: Resource + Send + Sync + 'static>(shared: &Shared<K>) {
     shared.tasks.close();
     shared.stage.lock().fanout.close(false);
-    shared.status.send_modify(|status| status.phase = Phase::Stopped);
+    shared.status.send_modify(|status| status.enter(Phase::Stopped));
 }
 
 /// Writes into the status what happens while following.
@@ -253,7 +257,8 @@ impl<K: Resource + Send + Sync + 'static> Processor<K> {
         let Some(applied) = stage.take(self.source, step, &shared.store, &self.spent) else { return };
         let (events, there) = (applied.told, shared.store.snapshot());
         let (objects, epoch) = (there.len(), there.epoch());
-        let took = Took { kind, version, events, objects, epoch, quarantine: applied.quarantine };
+        let (scope_epoch, quarantine) = (stage.epoch_of(self.source), applied.quarantine);
+        let took = Took { kind, version, events, objects, epoch, scope_epoch, quarantine };
         // The status is told of steps in their order.
         shared.status.send_modify(|status| status.took(self.source, took, Instant::now().into_std()));
         stage.complete_if_listed();
@@ -271,14 +276,18 @@ pub(super) struct Stage<K> {
 }
 
 /// How far one scope has come.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Reached {
     source: u64,
     scope: Scope,
+    /// The version that its reflector starts from: its first list must not be older, or begins an epoch.
+    from: String,
     version: String,
+    /// The epoch of the version. In a later epoch of the store the scope has reached no version.
+    epoch: u64,
     listed: bool,
-    /// The next list is of other things than those that are there.
-    anew: bool,
+    /// Tells its reflector that the server's versions went back.
+    rewound: Arc<Notify>,
 }
 
 impl<K: Resource + Send + Sync + 'static> Stage<K> {
@@ -286,18 +295,32 @@ impl<K: Resource + Send + Sync + 'static> Stage<K> {
         Self { fanout, scopes: Vec::new(), complete: false, resyncing: false }
     }
 
-    /// Has these scopes from now on; what is known of those that stay is kept. Whoever calls this tells the status, and then
+    /// Replaces the scope set, and keeps the progress of sources that stay. The caller tells the status, and then
     /// [completes](Self::complete_if_listed).
-    pub(super) fn cover(&mut self, scopes: &[(u64, Scope)], anew: bool) {
-        let mut before = std::mem::take(&mut self.scopes);
+    pub(super) fn cover(&mut self, scopes: &[(u64, Scope)], store: &Store<K>) {
+        let (before, epoch) = (std::mem::take(&mut self.scopes), store.epoch());
+        let current = before.iter().filter(|reached| reached.epoch == epoch);
+        let versions = current.filter_map(|reached| reached.version.parse().ok());
+        let newest: Option<Version> = versions.chain(store.resource_version()).max();
+        let from = newest.map(|version| version.to_string()).unwrap_or_default();
         let reached = scopes.iter().map(|(source, scope)| {
-            let known = before.iter().position(|reached| reached.source == *source);
-            match known {
-                Some(at) => before.swap_remove(at),
-                None => Reached { source: *source, scope: scope.clone(), anew, ..Reached::default() },
+            if let Some(known) = before.iter().find(|reached| reached.source == *source) {
+                return known.clone();
             }
+            // What is there of the scope may be of an earlier epoch.
+            let overlapping = before.iter().filter(|reached| reached.scope.overlaps(scope));
+            let oldest = overlapping.map(|reached| reached.epoch).min().unwrap_or(epoch);
+            let new = Reached { source: *source, scope: scope.clone(), epoch: oldest, ..Reached::default() };
+            if oldest < epoch {
+                new.rewound.notify_one();
+            }
+            Reached { from: from.clone(), ..new }
         });
         self.scopes = reached.collect();
+    }
+
+    fn epoch_of(&self, source: u64) -> u64 {
+        self.scopes.iter().find(|reached| reached.source == source).map_or(0, |reached| reached.epoch)
     }
 
     /// Says that everything has been listed, if that is so for the first time. For handlers to have synced, the informer
@@ -317,26 +340,50 @@ impl<K: Resource + Send + Sync + 'static> Stage<K> {
     /// Takes one step of a source; none if the source is followed no more.
     fn take(&mut self, source: u64, step: Step<K>, store: &Store<K>, spent: &Spent<K>) -> Option<Applied<K>> {
         let at = self.scopes.iter().position(|reached| reached.source == source)?;
+        let trust = self.enter_epoch(at, step.trust(), store.epoch());
         let current = self.reach(at, step.version());
         let everything = step.kind() == StepKind::Everything;
-        let Reached { scope, listed, anew, .. } = &self.scopes[at];
-        let trust = if *anew { Trust::Nothing } else { Trust::Versions };
+        let Reached { scope, listed, .. } = &self.scopes[at];
         let list = List { scope, initial: !listed && !self.complete, trust };
         let mut applied = step.apply(store, list, current.as_deref());
         let events = std::mem::take(&mut applied.events);
         applied.told = events.len() as u64;
         spent.put(events.iter().filter_map(Event::used), store.snapshot().len() / self.scopes.len());
         self.fanout.tell_all(events);
-        if everything {
-            (self.scopes[at].listed, self.scopes[at].anew) = (true, false);
-        }
+        self.scopes[at].listed |= everything;
         Some(applied)
     }
 
-    /// Notes the version that a scope has reached; returns the one that all have.
+    /// Notes the epoch that a step of a scope belongs to, where the store is in this one; returns what the step leaves as it is. One
+    /// restore begins one epoch: the first scope that notices it begins it, and tells the others to list again and join.
+    fn enter_epoch(&mut self, at: usize, trust: Trust, current: u64) -> Trust {
+        let is_behind = self.scopes[at].epoch < current;
+        match trust {
+            Trust::NewEpoch if !is_behind => {
+                self.scopes[at].epoch = current + 1;
+                for behind in self.scopes.iter().filter(|scope| scope.epoch <= current) {
+                    behind.rewound.notify_one();
+                }
+                Trust::NewEpoch
+            }
+            Trust::NewEpoch | Trust::Nothing => {
+                self.scopes[at].epoch = current;
+                Trust::Nothing
+            }
+            // A list from before the reflector was told: the next one joins.
+            Trust::Versions if is_behind => Trust::Nothing,
+            Trust::Versions => Trust::Versions,
+        }
+    }
+
+    /// Notes the version that a scope has reached; returns the one that all have, none if some are in an earlier epoch.
     fn reach(&mut self, scope: usize, version: &str) -> Option<String> {
         if !version.is_empty() {
             version.clone_into(&mut self.scopes[scope].version);
+        }
+        let mut epochs = self.scopes.iter().map(|scope| scope.epoch);
+        if epochs.next().is_some_and(|first| epochs.any(|epoch| epoch != first)) {
+            return None;
         }
         let oldest = oldest(self.scopes.iter().map(|scope| scope.version.as_str()));
         (!oldest.is_empty()).then_some(oldest)

@@ -60,7 +60,7 @@ impl<K: Resource + Send + Sync + 'static> Sources<K> {
         for one in &self.followed {
             one.stop.cancel();
         }
-        shared.status.send_modify(|status| status.phase = Phase::Resting);
+        shared.status.send_modify(|status| status.enter(Phase::Resting));
     }
 
     /// Follows again what it followed before it rested, if it rests.
@@ -96,7 +96,7 @@ impl<K: Resource + Send + Sync + 'static> Sources<K> {
         }
         let mut stage = shared.stage.lock();
         let scopes: Vec<(u64, Scope)> = self.scopes().collect();
-        stage.cover(&scopes, anew);
+        stage.cover(&scopes, &shared.store);
         let covered = |namespace: &str| scopes.iter().any(|(_, scope)| scope.covers(namespace));
         let gone = shared.store.list().into_iter().filter(|object| !covered(object.namespace()));
         let gone = gone.map(|object| Write::RemoveKey(object.key().to_owned())).collect();
@@ -107,7 +107,7 @@ impl<K: Resource + Send + Sync + 'static> Sources<K> {
         shared.status.send_modify(|status| {
             status.cover(&scopes, objects);
             if rested {
-                status.phase = Phase::Running;
+                status.enter(Phase::Running);
             }
         });
         stage.complete_if_listed();

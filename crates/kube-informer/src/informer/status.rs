@@ -58,8 +58,10 @@ pub struct InformerStatus {
     pub received_bytes: u64,
     /// Changes that wait for the store.
     pub queued: usize,
-    /// What is wrong; none while all is well.
+    /// What is wrong; none while all is well. Of an informer that has stopped by itself, why it has.
     pub trouble: Option<Trouble>,
+    /// Why the informer has stopped, if it was not told to.
+    end: Option<Trouble>,
     /// The latest error, also after it is over, and when it was.
     pub last_error: Option<(Instant, SourceError)>,
     /// Errors so far.
@@ -88,6 +90,9 @@ pub struct ScopeStatus {
     pub synced: bool,
     /// The version up to which it is current; empty before the first list.
     pub resource_version: String,
+    /// The epoch of the version. While it is before that of the [informer](InformerStatus::epoch), this scope has not been listed
+    /// since the server's versions began again.
+    pub epoch: u64,
     /// What is wrong; none while all is well.
     pub trouble: Option<Trouble>,
 }
@@ -123,6 +128,7 @@ pub(super) struct Took {
     pub(super) events: u64,
     pub(super) objects: usize,
     pub(super) epoch: u64,
+    pub(super) scope_epoch: u64,
     pub(super) quarantine: Quarantine,
 }
 
@@ -168,9 +174,9 @@ impl InformerStatus {
 
     /// Takes in what a step did.
     pub(super) fn took(&mut self, source: u64, took: Took, now: Instant) {
-        self.reached(source, &took.version, took.kind == StepKind::Everything);
-        self.quarantine(source, took.quarantine);
         (self.objects, self.epoch) = (took.objects, took.epoch);
+        self.reached(source, &took.version, took.scope_epoch, took.kind == StepKind::Everything);
+        self.quarantine(source, took.quarantine);
         match took.kind {
             StepKind::Bookmark => self.last_bookmark = Some(now),
             StepKind::Again => {}
@@ -208,6 +214,26 @@ impl InformerStatus {
         self.sum_up();
     }
 
+    /// Something went wrong that stops the informer.
+    pub(super) fn end(&mut self, error: SourceError, now: Instant) {
+        self.errors += 1;
+        self.last_error = Some((now, error.clone()));
+        self.end = Some(Trouble { error, since: now, times: 1, same: 1, list_is_next: false });
+        self.sum_up();
+    }
+
+    /// Why the informer has stopped, if it was not told to.
+    pub(crate) fn end_cause(&self) -> Option<&SourceError> {
+        self.end.as_ref().map(|end| &end.error)
+    }
+
+    /// Changes the phase. `Stopped` is final.
+    pub(super) fn enter(&mut self, phase: Phase) {
+        if self.phase != Phase::Stopped {
+            self.phase = phase;
+        }
+    }
+
     /// The hook that is told of errors went wrong itself. Nothing is wrong with a source.
     pub(super) fn hook_failed(&mut self, error: SourceError, now: Instant) {
         self.errors += 1;
@@ -223,9 +249,9 @@ impl InformerStatus {
     }
 
     /// The copy is current up to a version; `listed` if that is so because everything was listed.
-    fn reached(&mut self, source: u64, version: &str, listed: bool) {
+    fn reached(&mut self, source: u64, version: &str, epoch: u64, listed: bool) {
         if let Some(scope) = self.scope(source) {
-            scope.trouble = None;
+            (scope.trouble, scope.epoch) = (None, epoch);
             scope.synced |= listed;
             if !version.is_empty() {
                 version.clone_into(&mut scope.resource_version);
@@ -259,8 +285,11 @@ impl InformerStatus {
     /// What is true of all scopes together.
     fn sum_up(&mut self) {
         self.synced |= !self.scopes.is_empty() && self.scopes.iter().all(|scope| scope.synced);
-        self.trouble = self.scopes.iter().find_map(|scope| scope.trouble.clone());
-        self.resource_version = oldest(self.scopes.iter().map(|scope| scope.resource_version.as_str()));
+        self.trouble =
+            self.end.clone().or_else(|| self.scopes.iter().find_map(|scope| scope.trouble.clone()));
+        let is_current = self.scopes.iter().all(|scope| scope.epoch == self.epoch);
+        let versions = self.scopes.iter().map(|scope| scope.resource_version.as_str());
+        self.resource_version = if is_current { oldest(versions) } else { String::new() };
     }
 }
 

@@ -8,7 +8,7 @@ use kube_wire::{DecodeError, ObjectKey};
 use crate::fanout::{Deleted, Event};
 use crate::object::{Object, key};
 use crate::queue::Delta;
-use crate::source::Scope;
+use crate::source::{Distrust, Scope};
 use crate::store::{Store, Trust, Write, Written};
 
 /// What stands for the key of an object that does not say its name.
@@ -19,7 +19,13 @@ pub(super) enum Step<K> {
     /// Some objects have changed.
     Changes(Changes<K>),
     /// These are all objects.
-    Everything { objects: Vec<Object<K>>, undecodable: Vec<DecodeError>, version: String, new_epoch: bool },
+    Everything {
+        objects: Vec<Object<K>>,
+        undecodable: Vec<DecodeError>,
+        version: String,
+        new_epoch: bool,
+        distrust: Option<Distrust>,
+    },
     /// Nothing more has happened up to this version.
     Bookmark { version: String },
     /// Everything is to be told again.
@@ -94,9 +100,9 @@ pub(super) fn steps<K: Resource>(batch: Vec<Delta<K>>, any: bool) -> Vec<Step<K>
             }
             Delta::Bookmark { resource_version } => Step::Bookmark { version: resource_version },
             Delta::Resync => Step::Again,
-            Delta::Replaced { objects, resource_version, undecodable, new_epoch } => {
+            Delta::Replaced { objects, resource_version: version, undecodable, new_epoch, distrust } => {
                 run.any |= !undecodable.is_empty();
-                Step::Everything { objects, undecodable, version: resource_version, new_epoch }
+                Step::Everything { objects, undecodable, version, new_epoch, distrust }
             }
         };
         run.end(&mut steps);
@@ -125,6 +131,15 @@ impl<K: Resource> Step<K> {
         }
     }
 
+    /// Which objects of the store it leaves as they are.
+    pub(super) fn trust(&self) -> Trust {
+        match self {
+            Step::Everything { new_epoch: true, .. } => Trust::NewEpoch,
+            Step::Everything { distrust: Some(_), .. } => Trust::Nothing,
+            _ => Trust::Versions,
+        }
+    }
+
     /// Writes to the store, which is current up to `version` then.
     pub(super) fn apply(self, store: &Store<K>, list: List<'_>, version: Option<&str>) -> Applied<K> {
         match self {
@@ -139,12 +154,11 @@ impl<K: Resource> Step<K> {
                 let events = written(store.write(writes, version));
                 Applied { events, told: 0, quarantine: Quarantine { anew: false, objects: quarantine } }
             }
-            Step::Everything { objects, undecodable, new_epoch, .. } => {
-                let trust = if new_epoch { Trust::NewEpoch } else { list.trust };
-                let list = List { trust, ..list };
+            Step::Everything { objects, undecodable, distrust, .. } => {
                 let kept: HashSet<String> =
                     undecodable.iter().filter_map(|error| error.key.as_deref()).map(key_text).collect();
-                let written = store.replace_in(list.scope, objects, trust, &kept, version);
+                let written = store.replace_in(list.scope, objects, list.trust, &kept, version);
+                drop(distrust);
                 let named = |error: DecodeError| {
                     let key = error.key.as_deref().map_or_else(|| NAMELESS.to_owned(), key_text);
                     (key, Some(error.why))
@@ -283,6 +297,7 @@ mod tests {
             resource_version: version.to_string(),
             undecodable: Vec::new(),
             new_epoch: false,
+            distrust: None,
         }
     }
 
@@ -310,7 +325,7 @@ mod tests {
         let steps = steps(deltas, false);
         let apply = |step: Step<ConfigMap>| {
             let version = step.version().to_owned();
-            let list = List { scope: &Scope::default(), initial: false, trust: Trust::Versions };
+            let list = List { scope: &Scope::default(), initial: false, trust: step.trust() };
             step.apply(store, list, Some(&version)).events
         };
         steps.into_iter().flat_map(apply).map(|event| short(&event)).collect()
@@ -417,6 +432,7 @@ mod tests {
             resource_version: "2".to_owned(),
             undecodable: vec![error],
             new_epoch: false,
+            distrust: None,
         };
         assert_eq!(named(vec![list, Updated(object("a", 3))], false), [good()]);
     }

@@ -26,8 +26,14 @@ const TURN: usize = 64;
 pub(super) struct View<K> {
     of: SharedInformer<Raw>,
     lens: Arc<Lens<K>>,
-    /// What has changed since the last list.
-    changes: Arc<Mutex<Option<Subscription<Raw>>>>,
+    changes: Arc<Mutex<Option<ListChanges>>>,
+}
+
+/// The changes since a list, which the next watch takes.
+struct ListChanges {
+    subscription: Subscription<Raw>,
+    /// The generation of the list.
+    generation: u64,
 }
 
 impl<K> View<K> {
@@ -62,7 +68,8 @@ impl<K: Send + Sync + 'static> ListWatch<K> for View<K> {
         let there = stream::once(async move {
             match of.changes_from_now() {
                 Ok((there, changes)) => {
-                    *slot.lock() = Some(changes);
+                    *slot.lock() =
+                        Some(ListChanges { subscription: changes, generation: there.generation() });
                     items(lens, &there)
                 }
                 Err(error) => stream::iter([Err(gone(&error))]).boxed(),
@@ -79,7 +86,10 @@ impl<K: Send + Sync + 'static> ListWatch<K> for View<K> {
         let changes = self.changes.lock().take();
         let (of, lens) = (self.of.clone(), Arc::clone(&self.lens));
         let opened = match changes {
-            Some(changes) => Ok(changes_of(of, changes).map(move |change| Ok(seen(&lens, change))).boxed()),
+            Some(changes) => {
+                let changes = changes_of(of, changes);
+                Ok(changes.map(move |change| Ok(seen(&lens, change))).boxed())
+            }
             // What has changed since the last list, nobody knows any more.
             None => Err(SourceError { failure: Failure::Expired, ..SourceError::silent("a change") }),
         };
@@ -123,7 +133,7 @@ fn mark(trouble: &Trouble) -> (Instant, u64) {
     (trouble.since, trouble.times)
 }
 
-/// Everything that is there, and the end.
+/// Everything that is there, its epoch, and the end.
 fn items<K: Send + Sync + 'static>(lens: Arc<Lens<K>>, there: &Snapshot<Raw>) -> ListStream<K> {
     let objects: Vec<Object<Raw>> = there.iter().collect();
     let items = stream::iter(objects.into_iter().enumerate()).then(move |(number, object)| {
@@ -137,7 +147,8 @@ fn items<K: Send + Sync + 'static>(lens: Arc<Lens<K>>, there: &Snapshot<Raw>) ->
     });
     let mut end = ListMeta::default();
     end.resource_version = there.resource_version().map(Version::to_string).unwrap_or_default();
-    items.chain(stream::iter([Ok(ListPart::End(end))])).boxed()
+    let epoch = ListPart::Epoch { epoch: there.epoch(), generation: there.generation() };
+    stream::iter([Ok(epoch)]).chain(items).chain(stream::iter([Ok(ListPart::End(end))])).boxed()
 }
 
 /// An object as a type; an error says which it is.
@@ -165,15 +176,16 @@ enum Change {
     Trouble(Trouble),
 }
 
-/// What changes from now on.
-fn changes_of(of: SharedInformer<Raw>, changes: Subscription<Raw>) -> BoxStream<'static, Change> {
+/// What changes from now on, as long as the generation lasts.
+fn changes_of(of: SharedInformer<Raw>, changes: ListChanges) -> BoxStream<'static, Change> {
+    let ListChanges { subscription: changes, generation } = changes;
     let mut status = of.watch_status();
     // What is wrong already is to be told.
     status.mark_changed();
     let progress = of.store().watch_changes();
-    let epoch = progress.borrow().epoch;
+    let told = String::new();
     let following =
-        Following { status, progress, epoch, of, changes, told: String::new(), behind: true, trouble: None };
+        Following { status, progress, generation, of, changes, told, behind: true, trouble: None };
     stream::unfold(following, async |mut following| Some((following.next().await?, following))).boxed()
 }
 
@@ -182,8 +194,8 @@ struct Following {
     changes: Subscription<Raw>,
     status: watch::Receiver<InformerStatus>,
     progress: watch::Receiver<Progress>,
-    /// The epoch of the versions that are told.
-    epoch: u64,
+    /// The generation of the objects that are told.
+    generation: u64,
     /// The version that was told last.
     told: String,
     /// The copy may have come further than what was told.
@@ -193,11 +205,11 @@ struct Following {
 }
 
 impl Following {
-    /// The next change; none when the informer has been stopped, or its versions have begun again: then everything has to be
-    /// listed.
+    /// The next change; none when the informer has been stopped, or its objects may have other content at the same version: then
+    /// everything has to be listed.
     async fn next(&mut self) -> Option<Change> {
         loop {
-            if self.progress.borrow().epoch != self.epoch {
+            if self.progress.borrow().generation != self.generation {
                 return None;
             }
             if let Some(event) = self.changes.next().now_or_never() {
@@ -229,8 +241,11 @@ impl Following {
         }
     }
 
-    #[expect(clippy::unnecessary_wraps, reason = "what comes next is an option")]
+    /// An event as a change; none if it belongs to another generation.
     fn event(&mut self, event: Event<Raw>) -> Option<Change> {
+        if self.progress.borrow().generation != self.generation {
+            return None;
+        }
         event.object().resource_version().clone_into(&mut self.told);
         self.behind = true;
         Some(Change::Event(event))

@@ -218,6 +218,17 @@ impl<K> Object<K> {
             && self.uid() == other.uid()
     }
 
+    /// Whether two handles are for the same version of the same object, as far as the server says, and for the same bytes. False
+    /// for objects that rest decoded.
+    pub(crate) fn is_same_content(&self, other: &Self) -> bool {
+        let same_bytes = || match (&self.stored.0.rest, &other.stored.0.rest) {
+            (Rest::Packed(one), Rest::Packed(other)) => one.is_same_content(other),
+            (Rest::Base(one), Rest::Base(other)) => one.is_same_content(other),
+            _ => false,
+        };
+        self.is_same_version(other) && same_bytes()
+    }
+
     /// As how many bytes the object rests; none if it rests decoded, or elsewhere.
     pub(crate) fn packed_bytes(&self) -> usize {
         self.stored.packed_bytes()

@@ -61,6 +61,11 @@ impl<K> Packed<K> {
         self.bytes.len()
     }
 
+    /// Whether both are decoded from the same bytes, in the same way.
+    pub(super) fn is_same_content(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.codec, &other.codec) && self.bytes == other.bytes
+    }
+
     pub(super) fn is_decoded(&self) -> bool {
         self.value.is_held()
     }

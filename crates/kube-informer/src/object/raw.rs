@@ -101,6 +101,11 @@ impl<K> Base<K> {
         self.bytes.len()
     }
 
+    /// Whether both have the same bytes, written in the same form.
+    pub(super) fn is_same_content(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.form, &other.form) && self.bytes == other.bytes
+    }
+
     #[expect(clippy::panic, reason = "the same bytes were decoded in the same way when they arrived")]
     pub(super) fn view(&self) -> Arc<View<K>> {
         match (self.decode)(&self.bytes, &self.form) {

@@ -13,6 +13,7 @@ use kube_wire::DecodeError;
 use tokio::sync::{Semaphore, mpsc};
 
 use crate::object::Object;
+use crate::source::Distrust;
 
 /// How many deltas wait at most, unless it is said otherwise.
 pub const DEFAULT_CAPACITY: usize = 1024;
@@ -45,6 +46,9 @@ pub enum Delta<K> {
         /// The server's versions began again with this list, as after a restore from a backup: they cannot be compared with
         /// those that came before.
         new_epoch: bool,
+        /// Held if objects may have other content than before at the same version: none of the copy's objects was reused, and
+        /// none is to be kept for its version. To be dropped when the objects have been taken over.
+        distrust: Option<Distrust>,
     },
     /// Nothing more happened up to this version.
     Bookmark {
@@ -286,6 +290,7 @@ mod tests {
             resource_version: "1".to_owned(),
             undecodable: Vec::new(),
             new_epoch: false,
+            distrust: None,
         };
         producer.push(list()).await.unwrap();
         producer.push(added(1)).await.expect("one without bytes");

@@ -8,18 +8,19 @@ use std::sync::Arc;
 use futures::StreamExt;
 use kube_core::Resource;
 use kube_wire::{DecodeError, Event};
+use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::retry::Retry;
 use super::{
-    BookmarkVerdict, Config, EventVerdict, ListRequest, Machine, PageVerdict, Reason, Step, WatchEnd,
-    WatchRequest,
+    BookmarkVerdict, Config, EventVerdict, ListRequest, Machine, PageVerdict, ProbeAnswer, Reason, Step,
+    WatchEnd, WatchRequest,
 };
 use crate::object::{Object, key};
 use crate::panics;
 use crate::queue::{Closed, Delta, Producer};
-use crate::source::{ListPart, ListWatch, SourceError, Want, WatchPart};
+use crate::source::{Distrust, ListPart, ListWatch, SourceError, Want, WatchPart};
 
 /// Follows one kind and puts what happens into a queue, until it is told to stop or nobody takes it out.
 ///
@@ -59,6 +60,9 @@ pub struct Reflector<K, S> {
     /// How the last watch ended, until it is made good for.
     why: Option<Reason>,
     retry: Retry,
+    /// Held until the next list is complete, if objects of the copy may have other content at the same version.
+    distrust: Option<Distrust>,
+    rewound: Arc<Notify>,
 }
 
 type OnNote = Box<dyn Fn(Note<'_>) + Send + Sync>;
@@ -100,7 +104,39 @@ where
     pub fn new(source: S, config: Config, seed: u64) -> Self {
         let (machine, want) = (Machine::new(config, seed), Arc::new(Want::new()));
         let retry = Retry::new(seed);
-        Self { source, want, machine, on_note: None, following: false, listed: false, why: None, retry }
+        Self {
+            source,
+            want,
+            machine,
+            on_note: None,
+            following: false,
+            listed: false,
+            why: None,
+            retry,
+            distrust: None,
+            rewound: Arc::default(),
+        }
+    }
+
+    /// Starts with a copy that is current up to a version, or of no version if that is empty.
+    #[must_use]
+    pub(crate) fn starting_at(mut self, version: &str) -> Self {
+        self.machine = self.machine.starting_at(version);
+        self
+    }
+
+    /// Reuses nothing for the first list: other content is wanted than the copy has. Call this after [`want`](Self::want).
+    #[must_use]
+    pub(crate) fn distrusting(mut self) -> Self {
+        self.distrust = Some(self.want.distrust_known());
+        self
+    }
+
+    /// Lists everything again, with nothing reused, when it is notified: the server's versions went back, as was found elsewhere.
+    #[must_use]
+    pub(crate) fn rewound_by(mut self, rewound: Arc<Notify>) -> Self {
+        self.rewound = rewound;
+        self
     }
 
     /// How objects are wanted.
@@ -130,32 +166,55 @@ where
 
     async fn follow(&mut self, queue: &Producer<K>) -> Closed {
         let mut collected = Collected::default();
+        let rewound = Arc::clone(&self.rewound);
         loop {
-            let done = match self.machine.next(now()) {
-                Step::Wait(until) => {
-                    tokio::time::sleep_until(until.into()).await;
-                    Ok(())
+            tokio::select! {
+                biased;
+                // What the step has taken in and not handed on is listed again.
+                () = rewound.notified() => {
+                    self.machine.rewound();
+                    self.why = Some(Reason::VersionWentBack);
                 }
-                Step::List(request) => {
-                    if request.continue_token.is_empty() {
-                        collected = Collected::default();
+                done = self.step(&mut collected, queue) => {
+                    if let Err(closed) = done {
+                        return closed;
                     }
-                    self.following = false;
-                    self.list(&request, &mut collected, queue).await
                 }
-                Step::Probe(request) => {
-                    self.probe(&request).await;
-                    Ok(())
-                }
-                Step::Watch(request) => {
-                    collected = Collected::default();
-                    self.following &= !request.initial_events;
-                    self.watch(&request, &mut collected, queue).await
-                }
-            };
-            if let Err(closed) = done {
-                return closed;
             }
+        }
+    }
+
+    /// Does what the machine says, once.
+    async fn step(&mut self, collected: &mut Collected<K>, queue: &Producer<K>) -> Result<(), Closed> {
+        let step = self.machine.next(now());
+        self.distrust_if_rewound();
+        match step {
+            Step::Wait(until) => {
+                tokio::time::sleep_until(until.into()).await;
+                Ok(())
+            }
+            Step::List(request) => {
+                if request.continue_token.is_empty() {
+                    *collected = Collected::default();
+                }
+                self.following = false;
+                self.list(&request, collected, queue).await
+            }
+            Step::Probe(request) => {
+                self.probe(&request).await;
+                Ok(())
+            }
+            Step::Watch(request) => {
+                *collected = Collected::default();
+                self.following &= !request.initial_events;
+                self.watch(&request, collected, queue).await
+            }
+        }
+    }
+
+    fn distrust_if_rewound(&mut self) {
+        if self.machine.distrusts_copy() && self.distrust.is_none() {
+            self.distrust = Some(self.want.distrust_known());
         }
     }
 
@@ -174,15 +233,17 @@ where
                 return Ok(());
             }
         };
-        let had_items = collected.received.objects > before;
-        let copy = self.machine.resource_version().to_owned();
-        match self.machine.page(&meta.resource_version, &meta.continue_token, had_items, now()) {
+        let items = collected.received.objects - before;
+        if let Some((epoch, generation)) = collected.epoch {
+            self.machine.epoch(epoch, generation);
+            self.distrust_if_rewound();
+        }
+        match self.machine.page(&meta.resource_version, &meta.continue_token, items, now()) {
             PageVerdict::More => {}
             PageVerdict::Complete { resource_version, new_epoch } => {
-                self.has_everything(collected);
-                queue.push(std::mem::take(collected).replaced(resource_version, new_epoch)).await?;
+                self.replace(collected, resource_version, new_epoch, queue).await?;
             }
-            PageVerdict::WentBack => self.went_back(&copy, &meta.resource_version),
+            PageVerdict::WentBack => self.went_back(&meta.resource_version),
             PageVerdict::Endless(why) => self.failed(&SourceError::endless(why), false),
         }
         Ok(())
@@ -190,13 +251,12 @@ where
 
     /// Finds out whether the server has come as far as the copy.
     async fn probe(&mut self, request: &ListRequest) {
-        let copy = request.resource_version.as_str();
         // What is listed is dropped, so nothing is done to it first.
         let plain = Arc::new(Want::new());
         match self.collect(request, &plain, &mut Collected::default()).await {
             Ok(meta) => {
-                if self.machine.probed(Ok(&meta.resource_version), now()) {
-                    self.went_back(copy, &meta.resource_version);
+                if self.machine.probed(ProbeAnswer::Version(&meta.resource_version), now()) {
+                    self.went_back(&meta.resource_version);
                 }
             }
             Err(error) => {
@@ -204,16 +264,17 @@ where
                 if error.failure.is_about_version() {
                     self.why = Some((&error.failure).into());
                 }
-                self.machine.probed(Err(&error.failure), now());
+                let denied = matches!(error.code, 401 | 403 | 404 | 405);
+                let answer = if denied { ProbeAnswer::Denied } else { ProbeAnswer::Failed(&error.failure) };
+                self.machine.probed(answer, now());
             }
         }
     }
 
     /// An answer was older than the copy. No version that is in the copy means what it did.
-    fn went_back(&mut self, from: &str, to: &str) {
-        self.want.distrust_known();
+    fn went_back(&mut self, to: &str) {
         self.why = Some(Reason::VersionWentBack);
-        self.failed(&SourceError::went_back(from, to), true);
+        self.failed(&SourceError::went_back(self.machine.resource_version(), to), true);
     }
 
     /// Reads a page into the collection.
@@ -236,6 +297,7 @@ where
                     self.note(Note::Heard { bytes });
                 }
                 ListPart::Trouble { error, passing } => self.failed(&error, passing),
+                ListPart::Epoch { epoch, generation } => collected.epoch = Some((epoch, generation)),
                 ListPart::End(meta) => return Ok(meta),
             }
             self.check_size(collected)?;
@@ -321,6 +383,10 @@ where
                     let version = error.key.as_ref().map_or("", |key| key.resource_version.as_str());
                     match self.machine.event(event == "ADDED", version, now()) {
                         EventVerdict::Collect => collected.quarantine(&event, error),
+                        EventVerdict::WentBack => {
+                            self.went_back(version);
+                            return Ok(WatchEnd::WentBack);
+                        }
                         EventVerdict::Apply => {
                             if panics::is_reason(&error.why) {
                                 self.retry.lost(now());
@@ -362,19 +428,17 @@ where
             Event::Modified(object) => (Kind::Updated, object),
             Event::Deleted(object) => (Kind::Deleted, object),
             Event::Bookmark { resource_version, initial_events_end } => {
-                let copy = self.machine.resource_version().to_owned();
                 match self.machine.bookmark(&resource_version, initial_events_end, now()) {
                     BookmarkVerdict::Ignore => {}
                     BookmarkVerdict::WentBack => {
-                        self.went_back(&copy, &resource_version);
+                        self.went_back(&resource_version);
                         return Ok(Some(WatchEnd::WentBack));
                     }
                     BookmarkVerdict::Progress { resource_version } => {
                         queue.push(Delta::Bookmark { resource_version }).await?;
                     }
                     BookmarkVerdict::Complete { resource_version, new_epoch } => {
-                        self.has_everything(collected);
-                        queue.push(std::mem::take(collected).replaced(resource_version, new_epoch)).await?;
+                        self.replace(collected, resource_version, new_epoch, queue).await?;
                     }
                 }
                 return Ok(None);
@@ -389,6 +453,10 @@ where
         };
         let version = object.resource_version();
         match self.machine.event(kind == Kind::Added, version, now()) {
+            EventVerdict::WentBack => {
+                self.went_back(object.resource_version());
+                return Ok(Some(WatchEnd::WentBack));
+            }
             EventVerdict::Collect if kind == Kind::Deleted => collected.remove(object.key()),
             EventVerdict::Collect => collected.put(object),
             EventVerdict::Apply => {
@@ -414,11 +482,22 @@ where
         retry.map_or_else(|| self.deadline(), |retry| retry.min(self.deadline()))
     }
 
-    fn has_everything(&mut self, collected: &Collected<K>) {
+    /// Hands on what was collected: it is everything.
+    async fn replace(
+        &mut self,
+        collected: &mut Collected<K>,
+        resource_version: String,
+        new_epoch: bool,
+        queue: &Producer<K>,
+    ) -> Result<(), Closed> {
         self.retry.listed(collected.any_lost(), now());
-        let reason = self.why.take().filter(|_| self.listed);
+        let why = if new_epoch { Some(Reason::VersionWentBack) } else { self.why };
+        self.why = None;
+        let reason = why.filter(|_| self.listed);
         (self.following, self.listed) = (true, true);
         self.note(Note::Listed { reason });
+        let distrust = self.distrust.take();
+        queue.push(std::mem::take(collected).replaced(resource_version, new_epoch, distrust)).await
     }
 
     fn failed(&self, error: &SourceError, list_is_next: bool) {
@@ -456,6 +535,8 @@ struct Collected<K> {
     /// The last one that does not say its name: all of them are one entry of the quarantine.
     nameless: Option<DecodeError>,
     received: Received,
+    /// The epoch and the generation that the source names.
+    epoch: Option<(u64, u64)>,
 }
 
 /// What has arrived for a list, repetitions included.
@@ -473,6 +554,7 @@ impl<K> Default for Collected<K> {
             undecodable: HashMap::new(),
             nameless: None,
             received: Received::default(),
+            epoch: None,
         }
     }
 }
@@ -530,11 +612,11 @@ impl<K> Collected<K> {
         self.undecodable.values().chain(&self.nameless).any(|error| panics::is_reason(&error.why))
     }
 
-    fn replaced(self, resource_version: String, new_epoch: bool) -> Delta<K> {
+    fn replaced(self, resource_version: String, new_epoch: bool, distrust: Option<Distrust>) -> Delta<K> {
         drop(self.places);
         let objects = self.objects.into_iter().flatten().collect();
         let undecodable = self.undecodable.into_values().chain(self.nameless).collect();
-        Delta::Replaced { objects, resource_version, undecodable, new_epoch }
+        Delta::Replaced { objects, resource_version, undecodable, new_epoch, distrust }
     }
 }
 
@@ -573,7 +655,8 @@ mod tests {
         collected.put(object("first"));
         let slots = collected.objects.len();
         assert!(slots < 200, "{slots} slots for two objects");
-        let Delta::Replaced { objects, undecodable, .. } = collected.replaced("1".to_owned(), false) else {
+        let Delta::Replaced { objects, undecodable, .. } = collected.replaced("1".to_owned(), false, None)
+        else {
             panic!()
         };
         assert_eq!(objects.iter().map(Object::key).collect::<Vec<_>>(), ["first", "last"]);

@@ -67,7 +67,8 @@ pub enum WatchEnd {
     Overdue,
     /// The driver cut it, to ask for everything again: for some objects a function of the program panicked.
     Retried,
-    /// It was older than the copy, as [`BookmarkVerdict::WentBack`](super::BookmarkVerdict::WentBack) said.
+    /// It was older than the copy, as [`BookmarkVerdict::WentBack`](super::BookmarkVerdict::WentBack) or
+    /// [`EventVerdict::WentBack`](super::EventVerdict::WentBack) said.
     WentBack,
 }
 

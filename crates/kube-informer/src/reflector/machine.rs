@@ -86,6 +86,21 @@ pub enum EventVerdict {
     Collect,
     /// It is a change: apply it.
     Apply,
+    /// It is older than the copy. Drop it and end the watch: a consistent list comes next, for which no object may be reused that
+    /// is in the copy.
+    WentBack,
+}
+
+/// What came of a probe.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum ProbeAnswer<'a> {
+    /// The version of the list.
+    Version(&'a str),
+    /// 401, 403, 404 or 405: the client may not list, and may be allowed to watch.
+    Denied,
+    /// It failed in another way.
+    Failed(&'a Failure),
 }
 
 /// What a bookmark means.
@@ -117,7 +132,7 @@ pub struct Machine {
     config: Config,
     backoff: Backoff,
     phase: Phase,
-    /// The version up to which the copy is current; empty before the first list.
+    /// The version up to which the copy is current; empty if it is of no version.
     version: String,
     /// The last list or stream of initial events failed because of the version it asked for.
     version_unavailable: bool,
@@ -131,9 +146,13 @@ pub struct Machine {
     early_ends: u32,
     /// So many streams of initial events in a row have ended in the middle.
     unfinished: u32,
-    /// The last whole answer was older than the copy. Either the server has been restored from a backup, or one that is behind
-    /// has answered: the next one, which is consistent, decides.
+    /// An answer was older than the copy since the last list. Either the server has been restored from a backup, or one that is
+    /// behind has answered: the next list, which is consistent, decides.
     went_back: bool,
+    /// The epoch and the generation of the last list, if the source names them. Versions are not compared then.
+    named_epoch: Option<(u64, u64)>,
+    /// The source has named another epoch since the last list.
+    epoch_began: bool,
     /// Watches in a row on which nothing was said.
     silent_watches: u32,
 }
@@ -201,15 +220,51 @@ impl Machine {
             early_ends: 0,
             unfinished: 0,
             went_back: false,
+            named_epoch: None,
+            epoch_began: false,
             silent_watches: 0,
         }
+    }
+
+    /// Starts with a copy that is current up to a version: the first list must not be older, or begins an epoch.
+    #[must_use]
+    pub fn starting_at(mut self, version: &str) -> Self {
+        version.clone_into(&mut self.version);
+        self
+    }
+
+    /// Whether objects may have other content than in the copy at the same version, until the next list is complete.
+    pub fn distrusts_copy(&self) -> bool {
+        self.went_back
+    }
+
+    /// Takes in that the server's versions went back, as was found elsewhere: asks for everything again, at the latest version.
+    pub fn rewound(&mut self) {
+        (self.went_back, self.version_unavailable) = (true, true);
+        match &mut self.phase {
+            Phase::Wait { then, .. } => **then = Phase::Start,
+            phase => *phase = Phase::Start,
+        }
+    }
+
+    /// Takes in the epoch and the generation that the source names for the list that is being answered.
+    pub fn epoch(&mut self, epoch: u64, generation: u64) {
+        if let Some(last) = self.named_epoch.replace((epoch, generation)) {
+            self.epoch_began |= last.0 != epoch;
+            self.went_back |= last.1 != generation;
+        }
+    }
+
+    /// Whether the versions of the server went back, if it is at this one.
+    fn is_older(&self, version: &str) -> bool {
+        self.named_epoch.is_none() && is_before(version, &self.version)
     }
 
     pub(super) fn config(&self) -> &Config {
         &self.config
     }
 
-    /// The version up to which the copy is current; empty before the first list.
+    /// The version up to which the copy is current; empty if it is of no version.
     pub fn resource_version(&self) -> &str {
         &self.version
     }
@@ -251,18 +306,18 @@ impl Machine {
         }
     }
 
-    /// A page of a list arrived whole, with items or without.
+    /// A page of a list arrived whole, with so many items.
     pub fn page(
         &mut self,
         resource_version: &str,
         continue_token: &str,
-        had_items: bool,
+        items: u64,
         now: Instant,
     ) -> PageVerdict {
         let Phase::List(listing) = &mut self.phase else { return PageVerdict::More };
         let version = listing.first_version.get_or_insert_with(|| resource_version.to_owned()).clone();
         if !continue_token.is_empty() {
-            if let Err(endless) = listing.tokens.take(continue_token, had_items) {
+            if let Err(endless) = listing.tokens.take(continue_token, items, listing.request.limit) {
                 self.wait(Duration::ZERO, Phase::Start, now);
                 return PageVerdict::Endless(endless);
             }
@@ -282,15 +337,15 @@ impl Machine {
     /// Everything has come, at a version: returns whether an epoch begins with it. None if that has to be found out first, by
     /// asking again.
     fn complete(&mut self, version: &str, now: Instant) -> Option<bool> {
-        let is_before = is_before(version, &self.version);
-        if is_before && !self.went_back {
+        let is_older = self.is_older(version);
+        if is_older && !self.went_back {
             self.start_again(now);
             return None;
         }
         self.went_back = false;
         self.version_unavailable = false;
         version.clone_into(&mut self.version);
-        Some(is_before)
+        Some(std::mem::take(&mut self.epoch_began) || is_older)
     }
 
     /// Something was older than the copy: everything is asked for again, at the latest version.
@@ -300,9 +355,17 @@ impl Machine {
         self.wait(Duration::ZERO, Phase::Start, now);
     }
 
+    /// A list, or the beginning of a watch, was refused for its version.
+    fn version_refused(&mut self, failure: &Failure) {
+        self.version_unavailable = true;
+        // A server that has yet to come to the version is as far behind as one that answers below it.
+        self.went_back |= *failure == Failure::VersionTooLarge;
+    }
+
     /// A list, or a page of it, failed.
     pub fn list_failed(&mut self, failure: &Failure, now: Instant) {
         let Phase::List(listing) = &self.phase else { return };
+        let (limit, retried) = (listing.request.limit, listing.retried);
         let later_page = !listing.request.continue_token.is_empty();
         if later_page && *failure == Failure::Expired {
             // The pages took too long: everything at once, at the version the first page was asked for.
@@ -310,34 +373,33 @@ impl Machine {
             self.phase = Phase::List(Listing { request, ..Listing::default() });
             return;
         }
-        if failure.is_about_version() && !listing.retried {
-            self.version_unavailable = true;
-            let request = ListRequest {
-                resource_version: String::new(),
-                limit: listing.request.limit,
-                continue_token: String::new(),
-            };
-            self.phase = Phase::List(Listing { request, retried: true, ..Listing::default() });
-            return;
+        if failure.is_about_version() {
+            self.version_refused(failure);
+            if !retried {
+                let request = ListRequest { limit, ..ListRequest::default() };
+                self.phase = Phase::List(Listing { request, retried: true, ..Listing::default() });
+                return;
+            }
         }
-        self.version_unavailable |= failure.is_about_version();
         self.wait(failure.retry_after(), Phase::Start, now);
     }
 
-    /// A probe was answered, with a version or with a failure. Returns whether the server's versions went back.
-    pub fn probed(&mut self, answer: Result<&str, &Failure>, now: Instant) -> bool {
+    /// A probe was answered. Returns whether the server's versions went back.
+    pub fn probed(&mut self, answer: ProbeAnswer<'_>, now: Instant) -> bool {
         match answer {
-            Ok(version) if is_before(version, &self.version) => {
+            ProbeAnswer::Version(version) if self.is_older(version) => {
                 self.start_again(now);
                 return true;
             }
-            Err(failure) if failure.is_about_version() => {
-                self.version_unavailable = true;
+            // If the client may not watch either, the watch shows what is wrong.
+            ProbeAnswer::Version(_) | ProbeAnswer::Denied => self.phase = Phase::Rewatch,
+            ProbeAnswer::Failed(failure) if failure.is_about_version() => {
+                self.version_refused(failure);
                 self.phase = Phase::Start;
             }
-            Err(failure) if failure.is_passing() => self.wait(failure.retry_after(), Phase::Probe, now),
-            // A server may let a client watch and not list: the watch shows what is wrong.
-            Ok(_) | Err(_) => self.phase = Phase::Rewatch,
+            // It would be refused each time.
+            ProbeAnswer::Failed(Failure::NotUnderstood) => self.wait(Duration::ZERO, Phase::Start, now),
+            ProbeAnswer::Failed(failure) => self.wait(failure.retry_after(), Phase::Probe, now),
         }
         false
     }
@@ -358,6 +420,7 @@ impl Machine {
 
     /// An event arrived: `added` for ADDED, and the version of its object.
     pub fn event(&mut self, added: bool, resource_version: &str, now: Instant) -> EventVerdict {
+        let is_older = self.is_older(resource_version);
         let Phase::Watch(watching) = &mut self.phase else { return EventVerdict::Apply };
         watching.events += 1;
         self.internal_errors = None;
@@ -370,6 +433,10 @@ impl Machine {
         }
         // A watch from nowhere begins with what is there, in no order: those versions mean nothing.
         let unordered = matches!(watching.from.as_str(), "" | "0") && added;
+        if !unordered && is_older {
+            self.start_again(now);
+            return EventVerdict::WentBack;
+        }
         if !unordered && !resource_version.is_empty() {
             self.version = resource_version.to_owned();
             watching.from.clear();
@@ -404,7 +471,7 @@ impl Machine {
         if resource_version.is_empty() {
             return BookmarkVerdict::Ignore;
         }
-        if is_before(&resource_version, &self.version) {
+        if self.is_older(&resource_version) {
             self.start_again(now);
             return BookmarkVerdict::WentBack;
         }
@@ -448,7 +515,7 @@ impl Machine {
             WatchEnd::Refused(failure) | WatchEnd::Error(failure)
                 if failure.is_about_version() && !watching.from.is_empty() =>
             {
-                self.version_unavailable = true;
+                self.version_refused(failure);
                 self.phase = Phase::Start;
             }
             // It ended in the middle: once more, but not at once, and not for ever.
@@ -482,12 +549,12 @@ impl Machine {
         self.silent_watches = if was_silent { self.silent_watches.saturating_add(1) } else { 0 };
         self.early_ends = if early { self.early_ends + 1 } else { 0 };
         match end {
+            // The server that takes the next watch may be another, or restored meanwhile.
             WatchEnd::Refused(failure) if failure.is_passing() => {
-                let there = *failure != Failure::ConnectionRefused;
-                self.wait(failure.retry_after(), if there { Phase::Rewatch } else { Phase::Probe }, now);
+                self.wait(failure.retry_after(), Phase::Probe, now);
             }
             WatchEnd::Error(failure @ Failure::TooManyRequests { .. }) => {
-                self.wait(failure.retry_after(), Phase::Rewatch, now);
+                self.wait(failure.retry_after(), Phase::Probe, now);
             }
             WatchEnd::Error(Failure::Internal) if self.may_retry_internal(now) => self.phase = Phase::Rewatch,
             // It ended before it did anything: something is wrong that a list may show.

@@ -12,10 +12,11 @@
 //!   is remembered, instead of waiting for ever and trying again at each relist;
 //! - a watch on which nothing arrives for [`Config::silence`] is reopened, and each watch has a deadline of its
 //!   own, instead of trusting the connection;
-//! - a list that is older than the copy is read again with nothing reused, and begins an epoch of versions if it is older again:
-//!   the server has been restored from a backup. After a connection that broke, was refused or fell silent a list of one object
-//!   shows whether the server has come as far as the copy, before it is watched from there;
-//! - a list whose continue tokens repeat, or that is larger than [`Config::max_list_bytes`], is given up;
+//! - after an answer that is older than the copy, everything is listed with nothing reused. If that list is older, too, the server
+//!   has been restored from a backup, and an epoch of versions begins. After a connection that broke or fell silent, and a watch
+//!   that was refused or ended with 429, a list of one object shows whether the server has come as far as the copy, before it is
+//!   watched from there;
+//! - a list whose continue tokens repeat, that has too many pages for its objects, or that is larger than [`Config::max_list_bytes`], is given up;
 //! - a watch that ends early backs off, in either mode;
 //! - the backoff starts anew after a time without failures, not at fixed intervals during an outage.
 
@@ -36,4 +37,6 @@ pub use driver::{Note, Reflector};
 pub(crate) use failure::MAX_RETRY_AFTER;
 pub use failure::{Failure, Reason, WatchEnd};
 pub(crate) use far::{FAR, after};
-pub use machine::{BookmarkVerdict, EventVerdict, ListRequest, Machine, PageVerdict, Step, WatchRequest};
+pub use machine::{
+    BookmarkVerdict, EventVerdict, ListRequest, Machine, PageVerdict, ProbeAnswer, Step, WatchRequest,
+};

@@ -35,7 +35,7 @@ impl Run {
     fn next_of_same_server(&mut self) -> (Duration, Step) {
         let (waited, step) = self.next();
         let Step::Probe(request) = step else { return (waited, step) };
-        assert!(!self.machine.probed(Ok(&request.resource_version), self.now));
+        assert!(!self.machine.probed(ProbeAnswer::Version(&request.resource_version), self.now));
         let (then, step) = self.next();
         (waited + then, step)
     }
@@ -59,7 +59,7 @@ impl Run {
 
     /// A page with an item arrives.
     fn page(&mut self, version: &str, token: &str) -> PageVerdict {
-        self.machine.page(version, token, true, self.now)
+        self.machine.page(version, token, 500, self.now)
     }
 
     fn fail_list(&mut self, failure: &Failure) {
@@ -753,12 +753,13 @@ fn a_server_that_is_behind_the_copy_after_a_break_is_asked_for_a_list() {
         run.end(&end);
         let (_, Step::Probe(probe)) = run.next() else { panic!("{end:?}") };
         assert_eq!((probe.resource_version.as_str(), probe.limit), ("601", Some(1)), "{end:?}");
-        run.machine.probed(Err(&Failure::ConnectionRefused), run.now);
+        run.machine.probed(ProbeAnswer::Failed(&Failure::ConnectionRefused), run.now);
         let (waited, Step::Probe(_)) = run.next() else { panic!("{end:?}") };
         assert!(waited >= Duration::from_millis(800), "{waited:?}");
-        assert!(!run.machine.probed(Err(&Failure::VersionTooLarge), run.now));
+        assert!(!run.machine.probed(ProbeAnswer::Failed(&Failure::VersionTooLarge), run.now));
         assert_eq!(run.list().resource_version, "", "{end:?}");
-        assert_eq!(run.page("405", ""), PageVerdict::WentBack);
+        let began = PageVerdict::Complete { resource_version: "405".to_owned(), new_epoch: true };
+        assert_eq!(run.page("405", ""), began);
     }
 }
 
@@ -780,7 +781,7 @@ fn a_server_that_stays_silent_is_probed_ever_more_rarely() {
 
 #[test]
 fn a_server_that_has_the_version_after_a_break_is_watched_from_there() {
-    for answer in [Ok("600"), Ok("700"), Err(&Failure::Other)] {
+    for answer in [ProbeAnswer::Version("600"), ProbeAnswer::Version("700"), ProbeAnswer::Denied] {
         let mut run = Run::synced("600");
         run.pass(2 * SECOND);
         run.end(&WatchEnd::Broken);
@@ -792,8 +793,141 @@ fn a_server_that_has_the_version_after_a_break_is_watched_from_there() {
     run.pass(2 * SECOND);
     run.end(&WatchEnd::Broken);
     run.next();
-    assert!(run.machine.probed(Ok("405"), run.now), "a server that takes the version for a wish");
+    assert!(
+        run.machine.probed(ProbeAnswer::Version("405"), run.now),
+        "a server that takes the version for a wish"
+    );
     assert_eq!(run.list().resource_version, "");
+}
+
+#[test]
+fn a_probe_that_fails_is_repeated_with_backoff_before_the_server_is_watched() {
+    let busy = Failure::TooManyRequests { retry_after: Some(20 * SECOND) };
+    for failure in [Failure::Other, Failure::Internal, Failure::ConnectionRefused, busy] {
+        let mut run = Run::synced("600");
+        run.pass(2 * SECOND);
+        run.end(&WatchEnd::Broken);
+        let mut waits = Vec::new();
+        for _ in 0..10 {
+            let (waited, Step::Probe(_)) = run.next() else { panic!("{failure:?}") };
+            waits.push(waited);
+            assert!(!run.machine.probed(ProbeAnswer::Failed(&failure), run.now));
+        }
+        assert!(waits[1] >= Duration::from_millis(800).max(failure.retry_after()), "{failure:?}: {waits:?}");
+        assert!(waits[9] >= 30 * SECOND, "{failure:?}: {waits:?}");
+        assert_eq!(run.watch().resource_version, "600", "{failure:?}");
+    }
+    let mut run = Run::synced("600");
+    run.pass(2 * SECOND);
+    run.end(&WatchEnd::Broken);
+    run.next();
+    run.machine.probed(ProbeAnswer::Failed(&Failure::NotUnderstood), run.now);
+    let (waited, step) = run.next();
+    assert!(waited >= Duration::from_millis(800), "{waited:?}");
+    assert!(matches!(step, Step::List(_)), "a probe that is not understood is none the next time");
+}
+
+#[test]
+fn a_server_is_probed_after_a_watch_was_closed_and_the_next_one_was_refused() {
+    let busy = Failure::TooManyRequests { retry_after: None };
+    for refusal in [WatchEnd::Refused(busy.clone()), WatchEnd::Error(busy)] {
+        let mut run = Run::synced("600");
+        run.pass(300 * SECOND);
+        run.end(&WatchEnd::Closed);
+        assert!(matches!(run.next(), (_, Step::Watch(_))), "not before it was refused");
+        run.end(&refusal);
+        let (waited, step) = run.next();
+        assert!(waited >= Duration::from_millis(800), "{refusal:?}: {waited:?}");
+        assert!(matches!(step, Step::Probe(_)), "{refusal:?}: {step:?}");
+        assert!(run.machine.probed(ProbeAnswer::Version("405"), run.now), "{refusal:?}");
+    }
+}
+
+#[test]
+fn the_copy_is_distrusted_after_any_answer_below_it_until_the_next_list_is_complete() {
+    type Evidence = fn(&mut Run);
+    let list: Evidence = |run| {
+        run.end(&WatchEnd::Error(Failure::Expired));
+        run.list();
+        assert_eq!(run.page("405", ""), PageVerdict::WentBack);
+    };
+    let refused: Evidence = |run| {
+        run.end(&WatchEnd::Error(Failure::Expired));
+        run.list();
+        run.fail_list(&Failure::VersionTooLarge);
+    };
+    let probe = |run: &mut Run, answer: ProbeAnswer<'_>| {
+        run.pass(2 * SECOND);
+        run.end(&WatchEnd::Broken);
+        assert!(matches!(run.next(), (_, Step::Probe(_))));
+        run.machine.probed(answer, run.now);
+    };
+    let evidence: [&dyn Fn(&mut Run); 7] = [
+        &list,
+        &refused,
+        &|run| probe(run, ProbeAnswer::Version("405")),
+        &|run| probe(run, ProbeAnswer::Failed(&Failure::VersionTooLarge)),
+        &|run| drop(run.machine.bookmark("405", false, run.now)),
+        &|run| assert_eq!(run.event("405"), EventVerdict::WentBack),
+        &|run| run.machine.rewound(),
+    ];
+    for (number, evidence) in evidence.iter().enumerate() {
+        let mut run = Run::synced("600");
+        assert!(!run.machine.distrusts_copy());
+        evidence(&mut run);
+        assert!(run.machine.distrusts_copy(), "{number}");
+        assert_eq!(run.list().resource_version, "", "{number}");
+        run.fail_list(&Failure::Other);
+        assert_eq!(run.list().resource_version, "", "{number}");
+        assert!(run.machine.distrusts_copy(), "{number}");
+        assert_eq!(run.page("650", ""), complete("650"), "{number}: the server has caught up");
+        assert!(!run.machine.distrusts_copy(), "{number}");
+    }
+}
+
+#[test]
+fn an_event_below_the_last_version_leads_to_a_list() {
+    let mut run = Run::synced("600");
+    assert_eq!(run.event("600"), EventVerdict::Apply);
+    assert_eq!(run.event("405"), EventVerdict::WentBack);
+    run.end(&WatchEnd::WentBack);
+    assert_eq!(run.machine.resource_version(), "600");
+    let (waited, step) = run.next();
+    assert!(waited >= Duration::from_millis(800), "{waited:?}");
+    assert!(matches!(step, Step::List(ListRequest { resource_version, .. }) if resource_version.is_empty()));
+}
+
+#[test]
+fn a_machine_of_a_copy_that_is_there_asks_for_nothing_older_and_begins_an_epoch_below_it() {
+    let config = Config { initial_events: false, ..Config::default() };
+    let mut run = Run { machine: Machine::new(config, 1).starting_at("600"), now: start() };
+    assert_eq!(run.list().resource_version, "600");
+    assert_eq!(run.page("405", ""), PageVerdict::WentBack);
+    assert_eq!(run.list().resource_version, "");
+    let began = PageVerdict::Complete { resource_version: "405".to_owned(), new_epoch: true };
+    assert_eq!(run.page("405", ""), began);
+    let mut run = Run { machine: Machine::new(Config::default(), 1).starting_at("600"), now: start() };
+    let watch = run.watch();
+    assert_eq!((watch.resource_version.as_str(), watch.initial_events), ("600", true));
+}
+
+#[test]
+fn the_epoch_that_a_source_names_counts_and_not_its_versions() {
+    let mut run = Run::listing();
+    let mut list = |named: (u64, u64), version: &str| {
+        run.list();
+        run.machine.epoch(named.0, named.1);
+        let distrusts = run.machine.distrusts_copy();
+        let PageVerdict::Complete { new_epoch, .. } = run.page(version, "") else { panic!("{named:?}") };
+        run.watch();
+        run.end(&WatchEnd::Refused(Failure::Expired));
+        (new_epoch, distrusts)
+    };
+    assert_eq!(list((3, 3), "600"), (false, false));
+    assert_eq!(list((3, 3), "500"), (false, false), "objects come in any order");
+    assert_eq!(list((4, 4), "650"), (true, true));
+    assert_eq!(list((4, 5), "651"), (false, true));
+    assert_eq!(list((4, 5), "652"), (false, false));
 }
 
 // Pages without end.

@@ -17,8 +17,8 @@ const MAX_CAUSES: usize = 16;
 /// How much of an error's body is read.
 const MAX_BODY_BYTES: usize = 64 << 10;
 
-/// The longest message of a server that is repeated, in characters.
-const MAX_MESSAGE_CHARS: usize = 2_000;
+/// The longest reason and message of a server that are repeated, in characters.
+const MAX_TEXT_CHARS: usize = 2_000;
 
 /// How it is said that the tasks of an informer were dropped.
 const RUNTIME_ENDED: &str = "the tokio runtime that the informer was started on has ended, and the informer with it; make a new one \
@@ -36,7 +36,7 @@ pub struct SourceError {
     pub failure: Failure,
     /// The HTTP code; 0 if there was no answer.
     pub code: u16,
-    /// `NotFound`, `Forbidden`, …, as the server says it; empty if there was no answer.
+    /// `NotFound`, `Forbidden`, …, as the server says it, up to a length; empty if there was no answer.
     pub reason: String,
     /// For people. What a server says in a `Status` is repeated, up to a length: that is no object, but the refusal of a write may
     /// quote from what was written.
@@ -61,14 +61,7 @@ impl SourceError {
                     message: status.message.clone(),
                     details: Details::default(),
                 };
-                let failure = said.failure(status.code, None);
-                Self {
-                    failure,
-                    code: status.code,
-                    reason: said.reason,
-                    message: shortened(said.message),
-                    garbled: false,
-                }
+                said.into_error(status.code, None)
             }
             kube_client::Error::SerdeError(error) => Self::garbled(json_words(error)),
             other => Self::connection(other),
@@ -96,8 +89,8 @@ impl SourceError {
     pub(crate) fn endless(why: EndlessList) -> Self {
         Self::garbled(match why {
             EndlessList::TokenRepeats => "the pages of the list do not end: a continue token came twice",
-            EndlessList::EmptyPages => {
-                "the pages of the list do not end: page after page has a continue token and no items"
+            EndlessList::TinyPages => {
+                "the pages of the list do not end: page after page has a continue token and next to no items"
             }
         })
     }
@@ -117,11 +110,6 @@ impl SourceError {
     /// The runtime of an informer has ended.
     pub(crate) fn runtime_ended() -> Self {
         Self::trouble(RUNTIME_ENDED.to_owned())
-    }
-
-    /// It is why an informer has stopped that nobody has stopped.
-    pub(crate) fn ends_informer(&self) -> bool {
-        self.code == 0 && (self.message.starts_with(PANICKED) || self.message == RUNTIME_ENDED)
     }
 
     /// A namespace was named for a type that has none.
@@ -146,8 +134,7 @@ impl SourceError {
     pub(crate) fn in_watch(status: &WatchStatus) -> Self {
         let WatchStatus { code, reason, message, retry_after_seconds, .. } = status;
         let said = Status { reason: reason.clone(), message: message.clone(), details: Details::default() };
-        let failure = said.failure(*code, *retry_after_seconds);
-        Self { failure, code: *code, reason: said.reason, message: shortened(said.message), garbled: false }
+        said.into_error(*code, *retry_after_seconds)
     }
 
     /// The answer itself, if it is a good one; else what it says is wrong.
@@ -165,15 +152,12 @@ impl SourceError {
 
     /// The server answered with an error: its code, the `Retry-After` header and the body.
     pub(crate) fn status(code: u16, retry_after: Option<u64>, body: &[u8]) -> Self {
-        let status = Status::read(body).unwrap_or_default();
-        let message = if status.message.is_empty() {
+        let mut status = Status::read(body).unwrap_or_default();
+        if status.message.is_empty() {
             let text: String = String::from_utf8_lossy(body).trim().chars().take(200).collect();
-            format!("the server answered with {code}: {text}")
-        } else {
-            status.message.clone()
-        };
-        let failure = status.failure(code, retry_after);
-        Self { failure, code, reason: status.reason, message: shortened(message), garbled: false }
+            status.message = format!("the server answered with {code}: {text}");
+        }
+        status.into_error(code, retry_after)
     }
 }
 
@@ -209,6 +193,12 @@ impl Status {
         serde_json::from_slice(body).ok()
     }
 
+    fn into_error(self, code: u16, retry_after: Option<u64>) -> SourceError {
+        let failure = self.failure(code, retry_after);
+        let (reason, message) = (shortened(self.reason), shortened(self.message));
+        SourceError { failure, code, reason, message, garbled: false }
+    }
+
     fn failure(&self, code: u16, retry_after: Option<u64>) -> Failure {
         const TOO_LARGE: &str = "Too large resource version";
         let too_large = self
@@ -235,13 +225,13 @@ impl Status {
     }
 }
 
-/// A message of a server, which may be of any length.
-fn shortened(mut message: String) -> String {
-    if let Some((end, _)) = message.char_indices().nth(MAX_MESSAGE_CHARS) {
-        message.truncate(end);
-        message.push('…');
+/// Cuts a text of a server, which may be of any length.
+fn shortened(mut text: String) -> String {
+    if let Some((end, _)) = text.char_indices().nth(MAX_TEXT_CHARS) {
+        text.truncate(end);
+        text.push('…');
     }
-    message
+    text
 }
 
 /// What serde_json found, without its own words: they may have values of an object in them.
@@ -342,6 +332,23 @@ mod tests {
         assert_eq!((error.to_string().as_str(), error.reason.as_str()), ("pods is forbidden", "Forbidden"));
         let error = SourceError::status(404, None, b"404 page not found\n");
         assert_eq!(error.to_string(), "the server answered with 404: 404 page not found");
+    }
+
+    #[test]
+    fn reasons_and_messages_of_any_length_are_cut() {
+        let long = "ü".repeat(100_000);
+        let body = serde_json::json!({"reason": long, "message": long}).to_string();
+        let mut status = WatchStatus::default();
+        (status.reason, status.message) = (long.clone(), long.clone());
+        let response = kube_core::Status::failure(&long, &long).with_code(403);
+        for error in [
+            SourceError::status(403, None, body.as_bytes()),
+            SourceError::in_watch(&status),
+            SourceError::of_client(&kube_client::Error::Api(Box::new(response))),
+        ] {
+            let lengths = (error.reason.chars().count(), error.message.chars().count());
+            assert_eq!(lengths, (MAX_TEXT_CHARS + 1, MAX_TEXT_CHARS + 1));
+        }
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub use kube::{KubeSource, Tweak};
 pub use pager::{Listed, list_all};
 #[cfg(test)]
 pub(crate) use stream::taken;
-pub use want::{Known, Want};
+pub use want::{Distrust, Known, Want};
 pub(crate) use want::{Make, Transform, Written};
 
 use std::collections::BTreeSet;
@@ -134,6 +134,13 @@ pub enum ListPart<K> {
         error: SourceError,
         /// The source does something else next, which may do better.
         passing: bool,
+    },
+    /// The source knows which of its lists have comparable versions, so versions are not compared to find that out.
+    Epoch {
+        /// The epoch of the list's version. Versions of different epochs cannot be compared.
+        epoch: u64,
+        /// Changes with the epoch, and each time that objects may have other content at the same version.
+        generation: u64,
     },
     /// What the list says about itself; nothing follows.
     End(ListMeta),

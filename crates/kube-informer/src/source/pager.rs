@@ -48,7 +48,7 @@ where
 {
     let request = ListRequest { limit: Some(page_size.unwrap_or(PAGE_SIZE)), ..ListRequest::default() };
     let (want, tokens) = (Arc::new(Want::new()), ContinueTokens::default());
-    let pager = Pager { source, want, request: Some(request), page: None, has_items: false, tokens };
+    let pager = Pager { source, want, request: Some(request), page: None, items: 0, tokens };
     stream::unfold(Some(pager), async |pager| {
         let mut pager = pager?;
         let listed = pager.next().await.transpose()?;
@@ -81,8 +81,8 @@ struct Pager<K, S> {
     /// The next page; none after the last one.
     request: Option<ListRequest>,
     page: Option<super::ListStream<K>>,
-    /// The page has had an item.
-    has_items: bool,
+    /// How many items the page has had.
+    items: u64,
     tokens: ContinueTokens,
 }
 
@@ -104,19 +104,21 @@ impl<K: Resource + Send + Sync + 'static, S: ListWatch<K>> Pager<K, S> {
                 continue;
             };
             let part = page.next().await;
-            self.has_items |= matches!(part, Some(Ok(ListPart::Item(_) | ListPart::Undecodable(_))));
+            self.items += u64::from(matches!(part, Some(Ok(ListPart::Item(_) | ListPart::Undecodable(_)))));
             match part {
                 Some(Ok(ListPart::Item(object))) => return Ok(Some(Listed::Object(object))),
                 Some(Ok(ListPart::Undecodable(error))) => return Ok(Some(Listed::Undecodable(error))),
-                Some(Ok(ListPart::Bytes(_) | ListPart::Trouble { .. })) => {}
+                Some(Ok(ListPart::Bytes(_) | ListPart::Trouble { .. } | ListPart::Epoch { .. })) => {}
                 Some(Ok(ListPart::End(meta))) => {
                     self.page = None;
                     if meta.continue_token.is_empty() {
                         self.request = None;
                         return Ok(Some(Listed::End { resource_version: meta.resource_version }));
                     }
-                    let had_items = std::mem::take(&mut self.has_items);
-                    self.tokens.take(&meta.continue_token, had_items).map_err(SourceError::endless)?;
+                    let items = std::mem::take(&mut self.items);
+                    let limit = self.request.as_ref().and_then(|request| request.limit);
+                    let endless = self.tokens.take(&meta.continue_token, items, limit);
+                    endless.map_err(SourceError::endless)?;
                     if let Some(request) = &mut self.request {
                         request.continue_token = meta.continue_token;
                     }

@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use kube_core::Resource;
@@ -31,6 +30,11 @@ pub trait Known<K>: Send + Sync + 'static {
     fn find(&self, key: &ObjectKey) -> Option<Object<K>>;
 }
 
+/// Keeps a source from reusing the objects that the reader has, for as long as it lives: equal uids and versions may stand for
+/// other content. A list that was taken so [carries it](crate::queue::Delta::Replaced) until the reader has the list's objects.
+#[derive(Debug)]
+pub struct Distrust(#[expect(dead_code, reason = "it is counted")] Arc<()>);
+
 /// How a reader wants objects: how they are to rest, what is to be done to them first, and which ones it has already.
 ///
 /// A [source](super::ListWatch) makes handles of objects with [`take`](Self::take), and may ask
@@ -39,8 +43,8 @@ pub struct Want<K> {
     residency: Residency,
     transform: Option<Transform<K>>,
     known: Option<Box<dyn Known<K>>>,
-    /// A key, uid and version may stand for other content than they did.
-    distrusts_known: AtomicBool,
+    /// Shared with each [`Distrust`] that lives.
+    trust: Arc<()>,
     /// The tasks that decode.
     tasks: TaskTracker,
     /// Makes a handle of an object and its bytes, in a way of its own.
@@ -58,7 +62,7 @@ impl<K: Resource + 'static> Want<K> {
             residency: Residency::Decoded,
             transform: None,
             known: None,
-            distrusts_known: AtomicBool::new(false),
+            trust: Arc::default(),
             tasks: TaskTracker::new(),
             make: None,
             codecs: [const { OnceLock::new() }; 2],
@@ -89,16 +93,9 @@ impl<K: Resource + 'static> Want<K> {
         self
     }
 
-    /// Decodes everything from now on, whatever the reader has: the server's versions went back, so versions that it had given
-    /// to other content may come again.
-    pub(crate) fn distrust_known(&self) {
-        self.distrusts_known.store(true, Ordering::Relaxed);
-    }
-
-    /// Decodes everything, whatever the reader has.
-    pub(crate) fn knowing_nothing(mut self) -> Self {
-        self.known = None;
-        self
+    /// Reuses nothing that the reader has while the returned guard lives.
+    pub(crate) fn distrust_known(&self) -> Distrust {
+        Distrust(Arc::clone(&self.trust))
     }
 
     /// Makes a handle of an object and its bytes with a function, instead of as [residency](Self::residency) and
@@ -124,7 +121,7 @@ impl<K: Resource + 'static> Want<K> {
 
     /// The object of a key, if the reader has it in that version. The key is only asked for if it has any.
     pub fn known(&self, key: impl FnOnce() -> Option<ObjectKey>) -> Option<Object<K>> {
-        let trusted = self.known.as_ref().filter(|_| !self.distrusts_known.load(Ordering::Relaxed));
+        let trusted = self.known.as_ref().filter(|_| Arc::strong_count(&self.trust) == 1);
         let known = trusted.filter(|known| !known.is_empty())?;
         known.find(&key()?)
     }

@@ -66,6 +66,8 @@ struct Shared<K> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Progress {
     pub(crate) epoch: u64,
+    /// Grows with each list for which versions were not trusted.
+    pub(crate) generation: u64,
     pub(crate) version: Option<Version>,
 }
 
@@ -100,9 +102,9 @@ pub struct Written<K> {
 pub(crate) enum Trust {
     /// Those whose version has not changed.
     Versions,
-    /// None: other content is wanted than what is there.
+    /// Those whose content has not changed: the same version may stand for other content.
     Nothing,
-    /// None: the versions of the list are of another epoch.
+    /// The same, and the versions of the list are of another epoch.
     NewEpoch,
 }
 
@@ -282,8 +284,7 @@ impl<K: Resource> Store<K> {
             let again = seen.is_some_and(|seen| std::mem::replace(seen, true));
             let old = old.and_then(Place::object);
             if let Some(old) = old.clone()
-                && trust == Trust::Versions
-                && old.is_same_version(&object)
+                && (trust == Trust::Versions && old.is_same_version(&object) || old.is_same_content(&object))
             {
                 // Something else may have come under this key before, in the same list.
                 if again {
@@ -307,9 +308,7 @@ impl<K: Resource> Store<K> {
                 written.push(Written { old: Some(object), new: None, last: None });
             }
         }
-        if trust == Trust::NewEpoch {
-            next.begin_epoch();
-        }
+        next.begin_generation(trust);
         self.publish(next, version);
         written
     }
@@ -321,7 +320,8 @@ impl<K: Resource> Store<K> {
         self.publish(next, Some(version));
     }
 
-    /// The version up to which the store is current; none before the first list.
+    /// The version up to which the store is current; none before the first list, and while a namespace has not been listed since
+    /// the epoch began.
     pub fn resource_version(&self) -> Option<Version> {
         self.shared.current.load().resource_version().cloned()
     }
@@ -359,7 +359,8 @@ impl<K: Resource> Store<K> {
         {
             next.set_version(version);
         }
-        let progress = Progress { epoch: next.epoch(), version: next.resource_version().cloned() };
+        let (epoch, generation) = (next.epoch(), next.generation());
+        let progress = Progress { epoch, generation, version: next.resource_version().cloned() };
         self.shared.current.store(Arc::new(next));
         // Also if the version stands still: that of several namespaces is the oldest of theirs.
         self.shared.progress.send_replace(progress);

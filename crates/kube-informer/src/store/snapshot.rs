@@ -3,11 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::Version;
 use super::index::{IndexFunction, Indexed};
 use super::places::Near;
 use super::set::Set;
 use super::table::{Slot, Table};
+use super::{Trust, Version};
 use crate::hash::KeyedHash;
 use crate::object::{Object, ObjectRef, Stored};
 use crate::source::Scope;
@@ -25,6 +25,7 @@ pub struct Snapshot<K> {
     hash: KeyedHash,
     version: Option<Version>,
     epoch: u64,
+    generation: u64,
 }
 
 /// A place, with an object or without.
@@ -105,7 +106,7 @@ impl<K> Snapshot<K> {
         self.packed_bytes
     }
 
-    /// The version up to which it was current; none before the first list.
+    /// The version up to which it was current; see [`Store::resource_version`](super::Store::resource_version).
     pub fn resource_version(&self) -> Option<&Version> {
         self.version.as_ref()
     }
@@ -115,14 +116,30 @@ impl<K> Snapshot<K> {
         self.epoch
     }
 
-    /// Begins another epoch, of which no version has been seen.
-    pub(super) fn begin_epoch(&mut self) {
-        self.epoch += 1;
-        self.version = None;
+    /// How many lists have replaced objects without trust in their versions.
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// Counts a list for which versions were not trusted, and begins the epoch that it begins, of which no version has been seen.
+    pub(super) fn begin_generation(&mut self, trust: Trust) {
+        self.generation += u64::from(trust != Trust::Versions);
+        if trust == Trust::NewEpoch {
+            self.epoch += 1;
+            self.version = None;
+        }
     }
 
     pub(super) fn empty(hash: KeyedHash) -> Self {
-        Self { objects: Table::new(), packed_bytes: 0, indexes: Vec::new(), hash, version: None, epoch: 0 }
+        Self {
+            objects: Table::new(),
+            packed_bytes: 0,
+            indexes: Vec::new(),
+            hash,
+            version: None,
+            epoch: 0,
+            generation: 0,
+        }
     }
 
     /// How many places there are.
@@ -287,6 +304,7 @@ impl<K> Clone for Snapshot<K> {
             hash: self.hash,
             version: self.version.clone(),
             epoch: self.epoch,
+            generation: self.generation,
         }
     }
 }

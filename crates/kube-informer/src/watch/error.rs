@@ -30,6 +30,17 @@ pub enum WatchError {
         #[source]
         cause: SourceError,
     },
+    /// An event has a version below the last one, as after a restore from a backup: versions that were seen may stand for other
+    /// content, and a watch from one of them would miss what was written since.
+    #[error(
+        "the server's resource versions went back from {resource_version} to {came}, as after a restore from a backup, so list again"
+    )]
+    VersionWentBack {
+        /// The last version that was seen.
+        resource_version: String,
+        /// The version of the event.
+        came: String,
+    },
     /// 401 or 403: whoever asks may not watch.
     #[error("the watch is not allowed; check the credentials and the permission to watch: {0}")]
     Denied(#[source] SourceError),

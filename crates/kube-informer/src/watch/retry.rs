@@ -1,6 +1,7 @@
 //! A watch that starts again where it broke off.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -18,6 +19,7 @@ use crate::object::Object;
 use crate::random::any_seed;
 use crate::reflector::{Config, Failure, WatchRequest};
 use crate::source::{ListWatch, SourceError, Want, WatchPart};
+use crate::version::is_before;
 
 /// Each change since a version, in order, none twice: a stream that outlives the watches it is made of.
 ///
@@ -64,8 +66,9 @@ use crate::source::{ListWatch, SourceError, Want, WatchPart};
 /// # What ends it
 ///
 /// An error, after which there is nothing more, comes when what happened since the last version is no longer known
-/// ([`WatchError::Expired`]), when whoever asks may not watch ([`WatchError::Denied`]), and when an event came after
-/// which nobody knows where to go on. A [`SharedInformer`](crate::SharedInformer) survives the first by listing again.
+/// ([`WatchError::Expired`]), when the server's versions went back ([`WatchError::VersionWentBack`]), when the client may not
+/// watch ([`WatchError::Denied`]), and after an event that does not say where to go on. A
+/// [`SharedInformer`](crate::SharedInformer) survives the first two by listing again.
 ///
 /// # What it costs
 ///
@@ -133,7 +136,7 @@ impl<K: Resource + Send + Sync + 'static> RetryWatch<K> {
     }
 
     /// Calls a function with everything that goes wrong and is survived: failed requests, errors inside watches,
-    /// broken and silent connections.
+    /// broken and silent connections. A panic of the function ends nothing.
     pub fn on_error(mut self, hook: impl Fn(&SourceError) + Send + Sync + 'static) -> Self {
         self.on_error = Some(Box::new(hook));
         self
@@ -192,6 +195,10 @@ impl<K: Resource + Send + Sync + 'static> RetryWatch<K> {
         if version.is_empty() {
             return Err(WatchError::NoVersion { what: what() }.into());
         }
+        if is_before(version, &self.resource_version) {
+            let (resource_version, came) = (self.resource_version.clone(), version.to_owned());
+            return Err(WatchError::VersionWentBack { resource_version, came }.into());
+        }
         version.clone_into(&mut self.resource_version);
         if let State::Open(open) = &mut self.state {
             open.fruitless = false;
@@ -212,7 +219,8 @@ impl<K: Resource + Send + Sync + 'static> RetryWatch<K> {
     /// Something went wrong that may go right the next time.
     fn failed(&self, error: &SourceError, asked_to_wait: Option<Duration>) -> End {
         if let Some(hook) = &self.on_error {
-            hook(error);
+            // A panic of the hook is no reason to lose events.
+            drop(catch_unwind(AssertUnwindSafe(|| hook(error))));
         }
         End::Failed { asked_to_wait: asked_to_wait.unwrap_or(error.failure.retry_after()) }
     }

@@ -126,6 +126,7 @@ fn empty_list() -> Delta<ConfigMap> {
         resource_version: "1".to_owned(),
         undecodable: Vec::new(),
         new_epoch: false,
+        distrust: None,
     }
 }
 
@@ -156,8 +157,8 @@ async fn an_informer_that_is_to_wait_for_nothing_more_has_synced_before_its_hand
 #[tokio::test]
 async fn what_an_update_has_replaced_is_left_to_those_who_decode() {
     let mut stage = Stage::new(Fanout::new());
-    stage.cover(&[(1, Scope::default())], false);
     let (store, spent) = (Store::new(), Spent::default());
+    stage.cover(&[(1, Scope::default())], &store);
     let mut take = |delta| {
         for step in steps(vec![delta], true) {
             assert!(stage.take(1, step, &store, &spent).is_some());
