@@ -40,6 +40,7 @@ mod lifecycle;
 mod log;
 mod names;
 mod patch;
+mod paths;
 mod random;
 mod represent;
 mod schema;

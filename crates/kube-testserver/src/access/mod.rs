@@ -1,18 +1,24 @@
 //! Who may do what: bearer tokens for users, and rules that can be changed while the server runs.
 
+mod account_tokens;
 mod rule;
 
 pub(crate) use rule::Attributes;
 pub use rule::Rule;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
+use jiff::Timestamp;
 use parking_lot::RwLock;
 
 use crate::status::{About, ApiError};
+use account_tokens::AccountTokens;
 
 /// The group whose members may do everything.
 const MASTERS: &str = "system:masters";
+
+/// The group of every user with a token.
+const AUTHENTICATED: &str = "system:authenticated";
 
 /// The audience of this server's own tokens.
 pub(crate) const API_AUDIENCE: &str = "https://kubernetes.default.svc";
@@ -36,26 +42,25 @@ pub struct Access {
 
 #[derive(Debug, Default)]
 struct Inner {
-    tokens: HashMap<String, Token>,
+    /// The users that a test added, by token.
+    users: HashMap<String, User>,
+    accounts: AccountTokens,
     rules: Vec<Rule>,
     /// Requests without a token are refused with 401.
     tokens_required: bool,
 }
 
-/// A bearer token.
+/// A token of a service account.
 #[derive(Debug)]
-struct Token {
-    user: User,
-    /// The audiences of a service account's token; none for a token that was added by a test, which is for this server.
-    audiences: Option<Vec<String>>,
+pub(crate) struct AccountToken {
+    pub(crate) user: User,
+    pub(crate) audiences: Vec<String>,
+    pub(crate) expires: Timestamp,
 }
 
-impl Token {
+impl AccountToken {
     fn is_for(&self, audience: &str) -> bool {
-        match &self.audiences {
-            Some(audiences) => audiences.iter().any(|one| one == audience),
-            None => audience == API_AUDIENCE,
-        }
+        self.audiences.iter().any(|one| one == audience)
     }
 }
 
@@ -67,34 +72,21 @@ impl Access {
         name: impl Into<String>,
         groups: impl IntoIterator<Item = impl Into<String>>,
     ) {
-        self.add_token(token.into(), name.into(), groups.into_iter().map(Into::into).collect(), None);
+        let groups = groups.into_iter().map(Into::into).chain([AUTHENTICATED.to_owned()]).collect();
+        self.inner.write().users.insert(token.into(), User { name: name.into(), groups });
     }
 
-    /// Makes a token of a service account known, for these audiences.
-    pub(crate) fn add_account_token(
-        &self,
-        token: &str,
-        name: String,
-        groups: Vec<String>,
-        audiences: Vec<String>,
-    ) {
-        self.add_token(token.to_owned(), name, groups, Some(audiences));
-    }
-
-    fn add_token(
-        &self,
-        token: String,
-        name: String,
-        mut groups: Vec<String>,
-        audiences: Option<Vec<String>>,
-    ) {
-        groups.push("system:authenticated".to_owned());
-        self.inner.write().tokens.insert(token, Token { user: User { name, groups }, audiences });
+    /// Makes a token of a service account known until it expires. Of too many tokens, those that expire first are forgotten.
+    pub(crate) fn add_account_token(&self, token: String, mut account: AccountToken, now: Timestamp) {
+        account.user.groups.push(AUTHENTICATED.to_owned());
+        self.inner.write().accounts.insert(token, account, now);
     }
 
     /// Forgets a token: requests with it are answered with 401 from now on.
     pub fn remove_token(&self, token: &str) {
-        self.inner.write().tokens.remove(token);
+        let mut inner = self.inner.write();
+        inner.users.remove(token);
+        inner.accounts.remove(token);
     }
 
     /// Refuses requests without a token, instead of treating them as `system:anonymous`.
@@ -113,12 +105,14 @@ impl Access {
     }
 
     /// Who sends a request with this `Authorization` header.
-    pub(crate) fn authenticate(&self, header: Option<&str>) -> Result<User, ApiError> {
+    pub(crate) fn authenticate(&self, header: Option<&str>, now: Timestamp) -> Result<User, ApiError> {
         let inner = self.inner.read();
-        match header.and_then(|header| header.strip_prefix("Bearer ")) {
+        match header.and_then(|header| header.strip_prefix("Bearer ")).map(str::trim) {
             Some(token) => {
-                let found = inner.tokens.get(token.trim()).filter(|token| token.is_for(API_AUDIENCE));
-                found.map(|token| token.user.clone()).ok_or_else(ApiError::unauthorized)
+                let account =
+                    || inner.accounts.get(token, now).filter(|account| account.is_for(API_AUDIENCE));
+                let user = inner.users.get(token).or_else(|| account().map(|account| &account.user));
+                user.cloned().ok_or_else(ApiError::unauthorized)
             }
             None if inner.tokens_required => Err(ApiError::unauthorized()),
             None => Ok(User {
@@ -130,23 +124,34 @@ impl Access {
 
     /// Authenticates a token for these audiences; no audiences stand for this server. Returns the user and the audiences
     /// that match, or the reason that a `TokenReview` states.
-    pub(crate) fn review(&self, token: &str, audiences: &[String]) -> Result<(User, Vec<String>), String> {
+    pub(crate) fn review(
+        &self,
+        token: &str,
+        audiences: &[String],
+        now: Timestamp,
+    ) -> Result<(User, Vec<String>), String> {
         const UNKNOWN: &str = "invalid bearer token";
         let own = [API_AUDIENCE.to_owned()];
         let wanted = if audiences.is_empty() { &own[..] } else { audiences };
+        let matching = |has: &[String]| -> Vec<String> {
+            let has: HashSet<&String> = has.iter().collect();
+            wanted.iter().filter(|audience| has.contains(audience)).cloned().collect()
+        };
         let inner = self.inner.read();
-        let Some(token) = inner.tokens.get(token) else { return Err(UNKNOWN.to_owned()) };
-        let matching: Vec<String> =
-            wanted.iter().filter(|audience| token.is_for(audience)).cloned().collect();
-        match &token.audiences {
-            _ if !matching.is_empty() => Ok((token.user.clone(), matching)),
-            Some(audiences) => Err(format!(
-                "[{UNKNOWN}, token audiences {} is invalid for the target audiences {}]",
-                quoted(audiences),
-                quoted(wanted)
-            )),
-            None => Err(UNKNOWN.to_owned()),
+        if let Some(user) = inner.users.get(token) {
+            let matching = matching(&own);
+            return if matching.is_empty() { Err(UNKNOWN.to_owned()) } else { Ok((user.clone(), matching)) };
         }
+        let Some(account) = inner.accounts.get(token, now) else { return Err(UNKNOWN.to_owned()) };
+        let matching = matching(&account.audiences);
+        if matching.is_empty() {
+            return Err(format!(
+                "[{UNKNOWN}, token audiences {} is invalid for the target audiences {}]",
+                quoted(&account.audiences),
+                quoted(wanted)
+            ));
+        }
+        Ok((account.user.clone(), matching))
     }
 
     /// Whether the rules let the user do this.
@@ -208,7 +213,7 @@ mod tests {
     fn the_first_matching_rule_decides_and_no_match_is_forbidden() {
         let access = Access::default();
         access.add_user("t", "alice", ["devs"]);
-        let alice = access.authenticate(Some("Bearer t")).unwrap();
+        let alice = access.authenticate(Some("Bearer t"), Timestamp::UNIX_EPOCH).unwrap();
         assert!(access.allows(&alice, &listing("a")), "without rules everything is allowed");
         access.set_rules([
             Rule::deny().namespace("secret"),
@@ -227,9 +232,9 @@ mod tests {
     #[test]
     fn unknown_tokens_are_unauthorized_and_no_token_is_anonymous() {
         let access = Access::default();
-        assert_eq!(access.authenticate(Some("Bearer nope")).unwrap_err().code, 401);
-        assert_eq!(access.authenticate(None).unwrap().name, "system:anonymous");
+        assert_eq!(access.authenticate(Some("Bearer nope"), Timestamp::UNIX_EPOCH).unwrap_err().code, 401);
+        assert_eq!(access.authenticate(None, Timestamp::UNIX_EPOCH).unwrap().name, "system:anonymous");
         access.require_tokens(true);
-        assert_eq!(access.authenticate(None).unwrap_err().code, 401);
+        assert_eq!(access.authenticate(None, Timestamp::UNIX_EPOCH).unwrap_err().code, 401);
     }
 }

@@ -1,16 +1,19 @@
 //! Why a configuration was not applied.
 
+use std::fmt;
+
 use super::Operation;
 use super::fieldset::FieldSet;
 use super::managers::{Entry, Managers};
+use crate::paths::{MAX_PATHS, shortened};
 use crate::status::Cause;
 
 /// Why a configuration was not applied. `Display` is the message that Kubernetes sends.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ApplyError {
     /// The configuration would change fields that others own.
-    #[error("{}", conflict_message(.0))]
-    Conflict(Vec<Conflict>),
+    #[error("{0}")]
+    Conflict(Conflicts),
     /// The request makes no sense.
     #[error("{0}")]
     BadRequest(String),
@@ -20,15 +23,17 @@ pub(crate) enum ApplyError {
     Internal(String),
 }
 
-/// A field that the configuration would change, and its owner.
+/// The fields that the configuration would change, by owner. `Display` is the message that Kubernetes sends, with the first
+/// fields only.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Conflict {
+pub(crate) struct Conflicts(Vec<OwnedFields>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct OwnedFields {
     /// The owner as messages call it, for example `"kubelet" using v1`.
-    pub(crate) manager: String,
-    /// For example `.spec.replicas`.
-    pub(crate) field: String,
-    /// For example `conflict with "kubelet" using v1`.
-    pub(crate) message: String,
+    manager: String,
+    /// Never empty.
+    fields: FieldSet,
 }
 
 impl ApplyError {
@@ -50,32 +55,73 @@ impl ApplyError {
         }
     }
 
-    /// The `causes` of the answer's `Status`.
+    /// The `causes` of the answer's `Status`: the first fields.
     pub(crate) fn causes(&self) -> Vec<Cause> {
         let Self::Conflict(conflicts) = self else { return Vec::new() };
-        let cause = |conflict: &Conflict| Cause {
+        let cause = |(manager, field)| Cause {
             reason: "FieldManagerConflict",
-            message: conflict.message.clone(),
-            field: conflict.field.clone(),
+            message: format!("conflict with {manager}"),
+            field,
         };
-        conflicts.iter().map(cause).collect()
+        conflicts.listed().into_iter().map(cause).collect()
     }
 }
 
-/// The fields of the managers that are among those changed, by manager.
-pub(super) fn conflicts(managers: &Managers, changed: &FieldSet) -> Vec<Conflict> {
-    let mut owners: Vec<&Entry> =
-        managers.0.iter().filter(|entry| entry.fields.intersects(changed)).collect();
-    owners.sort_by_key(|entry| identifier(entry));
-    let mut conflicts = Vec::new();
-    for owner in owners {
-        let manager = owner.describe();
-        for field in owner.fields.intersection(changed).paths() {
-            let message = format!("conflict with {manager}");
-            conflicts.push(Conflict { manager: manager.clone(), field, message });
-        }
+impl Conflicts {
+    /// The fields of the managers that are among those changed; none if there are no such fields.
+    pub(super) fn between(managers: &Managers, changed: &FieldSet) -> Option<Self> {
+        let mut owners: Vec<&Entry> =
+            managers.0.iter().filter(|entry| entry.fields.intersects(changed)).collect();
+        owners.sort_by_key(|entry| identifier(entry));
+        let owned = |owner: &Entry| OwnedFields {
+            manager: shortened(&owner.describe()),
+            fields: owner.fields.intersection(changed),
+        };
+        Self::of(owners.into_iter().map(owned).collect())
     }
-    conflicts
+
+    /// The conflicts about other fields than these; none if all are about them.
+    pub(super) fn without(mut self, fields: &FieldSet) -> Option<Self> {
+        self.0.iter_mut().for_each(|owner| owner.fields.subtract(fields));
+        Self::of(self.0)
+    }
+
+    fn of(mut owners: Vec<OwnedFields>) -> Option<Self> {
+        owners.retain(|owner| !owner.fields.is_empty());
+        (!owners.is_empty()).then_some(Self(owners))
+    }
+
+    /// The first fields with their owners.
+    fn listed(&self) -> Vec<(&str, String)> {
+        let mut listed = Vec::new();
+        for owner in &self.0 {
+            let paths = owner.fields.paths(MAX_PATHS - listed.len());
+            listed.extend(paths.into_iter().map(|path| (owner.manager.as_str(), path)));
+        }
+        listed
+    }
+}
+
+impl fmt::Display for Conflicts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let listed = self.listed();
+        let count: usize = self.0.iter().map(|owner| owner.fields.len()).sum();
+        if let (1, [(manager, field)]) = (count, &listed[..]) {
+            return write!(f, "Apply failed with 1 conflict: conflict with {manager}: {field}");
+        }
+        write!(f, "Apply failed with {count} conflicts: ")?;
+        let mut last = "";
+        for (at, (manager, field)) in listed.iter().enumerate() {
+            let line = if at == 0 { "" } else { "\n" };
+            if *manager != last {
+                last = manager;
+                write!(f, "{line}conflicts with {manager}:\n- {field}")?;
+            } else {
+                write!(f, "{line}- {field}")?;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The text by which Kubernetes sorts owners.
@@ -85,20 +131,4 @@ fn identifier(entry: &Entry) -> String {
         Operation::Update => format!(",\"apiVersion\":{:?}", entry.api_version),
     };
     format!("{:?},{}{version},{:?}", entry.id.manager, entry.id.operation.as_str(), entry.id.subresource)
-}
-
-fn conflict_message(conflicts: &[Conflict]) -> String {
-    if let [only] = conflicts {
-        return format!("Apply failed with 1 conflict: {}: {}", only.message, only.field);
-    }
-    let mut lines = Vec::new();
-    let mut manager = "";
-    for conflict in conflicts {
-        if conflict.manager != manager {
-            manager = &conflict.manager;
-            lines.push(format!("conflicts with {manager}:"));
-        }
-        lines.push(format!("- {}", conflict.field));
-    }
-    format!("Apply failed with {} conflicts: {}", conflicts.len(), lines.join("\n"))
 }

@@ -17,6 +17,7 @@
 use serde_json::{Map, Value};
 
 use super::element;
+use crate::paths::FieldPath;
 
 type Node = Map<String, Value>;
 
@@ -24,7 +25,7 @@ type Node = Map<String, Value>;
 const SELF: &str = ".";
 
 /// A set of field paths.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FieldSet(Node);
 
 impl FieldSet {
@@ -123,11 +124,16 @@ impl FieldSet {
         is_within(&self.0, &other.0)
     }
 
-    /// The members as people read them, in the order in which Kubernetes lists them: at each level first the
-    /// members themselves, then what is below each element.
-    pub(crate) fn paths(&self) -> Vec<String> {
+    /// Counts the members.
+    pub(crate) fn len(&self) -> usize {
+        members(&self.0)
+    }
+
+    /// The first members as people read them, at most so many, in the order in which Kubernetes lists them: at each level first
+    /// the members themselves, then what is below each element.
+    pub(crate) fn paths(&self, limit: usize) -> Vec<String> {
         let mut paths = Vec::new();
-        collect_paths(&self.0, "", &mut paths);
+        collect_paths(&self.0, &mut FieldPath::default(), limit, &mut paths);
         paths
     }
 }
@@ -299,17 +305,25 @@ fn is_within(a: &Node, b: &Node) -> bool {
     })
 }
 
-fn collect_paths(node: &Node, prefix: &str, paths: &mut Vec<String>) {
+fn members(node: &Node) -> usize {
+    children(node).map(|(_, child)| usize::from(is_member(child)) + members(child)).sum()
+}
+
+fn collect_paths(node: &Node, path: &mut FieldPath, limit: usize, paths: &mut Vec<String>) {
     let mut elements: Vec<(&String, &Node)> = children(node).collect();
     elements.sort_by(|(a, _), (b, _)| element::compare(a, b));
     for (element, child) in &elements {
-        if is_member(child) {
-            paths.push(format!("{prefix}{}", element::display(element)));
+        if is_member(child) && paths.len() < limit {
+            let parent = path.push_text(&element::display(element));
+            paths.push(path.shown());
+            path.go_back(parent);
         }
     }
     for (element, child) in elements {
-        if has_children(child) {
-            collect_paths(child, &format!("{prefix}{}", element::display(element)), paths);
+        if has_children(child) && paths.len() < limit {
+            let parent = path.push_text(&element::display(element));
+            collect_paths(child, path, limit, paths);
+            path.go_back(parent);
         }
     }
 }
@@ -319,6 +333,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::paths::copied_bytes;
 
     fn set(fields: &Value) -> FieldSet {
         FieldSet::from_fields_v1(fields).expect("valid fieldsV1")
@@ -404,12 +419,29 @@ mod tests {
         let set = set(&json!({
             "f:spec": {"f:b": {".": {}, "f:x": {}}, "f:a": {"k:{\"name\":\"n\"}": {}}, "f:c": {}}
         }));
-        assert_eq!(set.paths(), [".spec.b", ".spec.c", r#".spec.a[name="n"]"#, ".spec.b.x"]);
+        assert_eq!(set.paths(9), [".spec.b", ".spec.c", r#".spec.a[name="n"]"#, ".spec.b.x"]);
     }
 
     #[test]
     fn plain_paths_make_a_set() {
         let set = FieldSet::of_fields(&[&["status"], &["metadata", "labels"], &["metadata"]]);
         assert_eq!(set.into_fields_v1(), json!({"f:status": {}, "f:metadata": {".": {}, "f:labels": {}}}));
+    }
+
+    #[test]
+    fn paths_of_many_members_below_a_long_element_do_not_repeat_it() {
+        let work = |members: usize| {
+            let below: Value = (0..members).map(|at| (format!("f:{at}"), json!({}))).collect();
+            let element = format!("f:{}", "k".repeat(10 * members));
+            let set = set(&Value::Object([(element, below)].into_iter().collect()));
+            assert_eq!(set.len(), members);
+            let mut paths = Vec::new();
+            let bytes = copied_bytes(|| paths = set.paths(100));
+            (bytes, paths)
+        };
+        let ((few, _), (many, paths)) = (work(2_000), work(4_000));
+        assert!(many <= 2 * few + 1_000, "{few} and {many} bytes of paths");
+        assert_eq!(paths.len(), 100);
+        assert!(paths.iter().all(|path| path.len() < 2_000));
     }
 }

@@ -6,8 +6,8 @@
 
 use serde_json::Value;
 
-use super::error::Conflict;
-use super::{Changes, field_set, validate};
+use super::error::Conflicts;
+use super::{Changes, FieldSet, field_set, validate};
 use crate::schema::TypeRef;
 
 /// The manager this is for.
@@ -18,15 +18,17 @@ const ANNOTATION: &str = "kubectl.kubernetes.io/last-applied-configuration";
 /// How long all annotations of an object may be together.
 const MAX_ANNOTATIONS_BYTES: usize = 256 * 1024;
 
-/// The conflicts that the annotation of the live object does not explain.
+/// The conflicts that the annotation of the live object does not explain; none if it explains all.
 pub(super) fn unexplained(
-    conflicts: Vec<Conflict>,
+    conflicts: Conflicts,
     live: &Value,
     ty: TypeRef<'_>,
     api_version: &str,
-) -> Vec<Conflict> {
-    let Some(explained) = own_fields(live, ty, api_version) else { return conflicts };
-    conflicts.into_iter().filter(|conflict| !explained.contains(&conflict.field)).collect()
+) -> Option<Conflicts> {
+    match own_fields(live, ty, api_version) {
+        Some(explained) => conflicts.without(&explained),
+        None => Some(conflicts),
+    }
 }
 
 /// Brings the annotation up to date, if there is one, so that client-side apply keeps working.
@@ -47,8 +49,8 @@ pub(super) fn refresh(object: &mut Value, config: &Value) {
     }
 }
 
-/// The paths of the fields that are as the annotation says; none without a usable annotation.
-fn own_fields(live: &Value, ty: TypeRef<'_>, api_version: &str) -> Option<Vec<String>> {
+/// The fields that are as the annotation says; none without a usable annotation.
+fn own_fields(live: &Value, ty: TypeRef<'_>, api_version: &str) -> Option<FieldSet> {
     let text = live.get("metadata")?.get("annotations")?.get(ANNOTATION)?.as_str()?;
     let config: Value = serde_json::from_str(text).ok()?;
     if config.get("apiVersion")?.as_str()? != api_version || validate::validate(&config, Some(ty)).is_some() {
@@ -58,7 +60,7 @@ fn own_fields(live: &Value, ty: TypeRef<'_>, api_version: &str) -> Option<Vec<St
     let changes = Changes::between(Some(&config), live, Some(ty));
     fields.subtract(&changes.changed);
     fields.subtract(&changes.removed);
-    Some(fields.paths())
+    Some(fields)
 }
 
 fn annotations(object: &mut Value) -> Option<&mut serde_json::Map<String, Value>> {

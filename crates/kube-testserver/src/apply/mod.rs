@@ -41,6 +41,7 @@ pub(crate) use reset::ResetFields;
 
 use crate::schema::TypeRef;
 use compare::{Changes, UNOWNED_METADATA};
+use error::Conflicts;
 use extract::{field_set, with_named_fields};
 use managers::{Entry, Identity, Managers};
 use shape::{Ty, empty_object, same};
@@ -112,8 +113,10 @@ pub(crate) fn apply(
     }
     let result = match request.run(managers.clone(), force) {
         Err(ApplyError::Conflict(conflicts)) => {
-            let left = last_applied::unexplained(conflicts, &live, ty, manager.api_version);
-            if left.is_empty() { request.run(managers, true) } else { Err(ApplyError::Conflict(left)) }
+            match last_applied::unexplained(conflicts, &live, ty, manager.api_version) {
+                Some(left) => Err(ApplyError::Conflict(left)),
+                None => request.run(managers, true),
+            }
         }
         result => result,
     };
@@ -217,11 +220,8 @@ impl Request<'_> {
         };
         let mut changes = Changes::between(Some(self.live), &merged, self.ty);
         changes.ignore(&self.ignore.0);
-        if !force {
-            let conflicts = error::conflicts(&managers, &changes.changed);
-            if !conflicts.is_empty() {
-                return Err(ApplyError::Conflict(conflicts));
-            }
+        if !force && let Some(conflicts) = Conflicts::between(&managers, &changes.changed) {
+            return Err(ApplyError::Conflict(conflicts));
         }
         managers.take(&changes.changed);
         managers.take(&changes.removed);

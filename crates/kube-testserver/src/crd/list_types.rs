@@ -6,25 +6,38 @@ use serde_json::{Map, Value};
 
 use super::causes::{duplicate, invalid};
 use super::structural::{ListType, Structural};
+use crate::paths::FieldPath;
 use crate::status::Cause;
 
-/// Every element that is there twice. Each is reported once, where it appears for the second time.
+/// The problems that are reported about one object.
+const MAX_PROBLEMS: usize = 256;
+
+/// The first elements that are there twice. Each is reported once, where it appears for the second time.
 pub(super) fn check(schema: &Structural, object: &Value) -> Vec<Cause> {
     let mut causes = Vec::new();
-    check_value(schema, object, "", &mut causes);
+    check_value(schema, object, &mut FieldPath::default(), &mut causes);
+    causes.truncate(MAX_PROBLEMS);
     causes
 }
 
-fn check_value(schema: &Structural, value: &Value, path: &str, causes: &mut Vec<Cause>) {
+fn check_value(schema: &Structural, value: &Value, path: &mut FieldPath, causes: &mut Vec<Cause>) {
+    if causes.len() >= MAX_PROBLEMS {
+        return;
+    }
     match value {
         Value::Object(map) => {
             for (name, child) in map {
                 if let Some(property) = schema.properties.get(name.as_str()) {
-                    let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-                    check_value(property, child, &path, causes);
+                    let parent = path.push_field(name);
+                    check_value(property, child, path, causes);
+                    path.go_back(parent);
                 }
                 if let Some(additional) = schema.additional_schema() {
-                    check_value(additional, child, &format!("{path}[{name}]"), causes);
+                    let parent = path.push_text("[");
+                    path.push_text(name);
+                    path.push_text("]");
+                    check_value(additional, child, path, causes);
+                    path.go_back(parent);
                 }
             }
         }
@@ -33,14 +46,16 @@ fn check_value(schema: &Structural, value: &Value, path: &str, causes: &mut Vec<
                 ListType::Atomic => {}
                 ListType::Set => {
                     for at in second_appearances(list) {
-                        causes.push(duplicate(format!("{path}[{at}]"), &list[at]));
+                        causes.push(duplicate(element_path(path, at), &list[at]));
                     }
                 }
                 ListType::Map(keys) => check_keys(keys, list, path, causes),
             }
             if let Some(item) = &schema.items {
                 for (at, element) in list.iter().enumerate() {
-                    check_value(item, element, &format!("{path}[{at}]"), causes);
+                    let parent = path.push_index(at);
+                    check_value(item, element, path, causes);
+                    path.go_back(parent);
                 }
             }
         }
@@ -48,10 +63,14 @@ fn check_value(schema: &Structural, value: &Value, path: &str, causes: &mut Vec<
     }
 }
 
-fn check_keys(keys: &[Box<str>], list: &[Value], path: &str, causes: &mut Vec<Cause>) {
+fn element_path(list: &FieldPath, at: usize) -> String {
+    format!("{}[{at}]", list.shown())
+}
+
+fn check_keys(keys: &[Box<str>], list: &[Value], path: &FieldPath, causes: &mut Vec<Cause>) {
     if let Some(at) = list.iter().position(|element| !element.is_object() && !element.is_null()) {
         let detail = "must be an object for an array of list-type map";
-        causes.push(invalid(format!("{path}[{at}]"), &list[at], detail));
+        causes.push(invalid(element_path(path, at), &list[at], detail));
         return;
     }
     let identities: Vec<Value> = list
@@ -65,7 +84,7 @@ fn check_keys(keys: &[Box<str>], list: &[Value], path: &str, causes: &mut Vec<Ca
         })
         .collect();
     for at in second_appearances(&identities) {
-        causes.push(duplicate(format!("{path}[{at}]"), &identities[at]));
+        causes.push(duplicate(element_path(path, at), &identities[at]));
     }
 }
 
@@ -75,7 +94,7 @@ fn second_appearances(list: &[Value]) -> Vec<usize> {
     for (at, value) in list.iter().enumerate() {
         let times = seen.entry(value.to_string()).or_default();
         *times += 1;
-        if *times == 2 {
+        if *times == 2 && second.len() < MAX_PROBLEMS {
             second.push(at);
         }
     }

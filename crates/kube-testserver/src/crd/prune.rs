@@ -3,15 +3,16 @@
 use serde_json::Value;
 
 use super::structural::{Additional, Structural};
+use crate::paths::{FieldPath, MAX_PATHS};
 
 impl Structural {
-    /// Removes unknown fields from a whole object and returns their paths, sorted. The object's own
+    /// Removes unknown fields from a whole object and returns the paths of the first ones, sorted. The object's own
     /// `apiVersion`, `kind` and `metadata` stay, whatever the schema says; so do those of embedded objects.
     ///
     /// Fields that are null although they must not be, and that have no default, go silently: a null is how
     /// clients spell "absent".
     pub(super) fn prune(&self, object: &mut Value) -> Vec<String> {
-        let mut walk = Walk { path: String::new(), removed: Vec::new() };
+        let mut walk = Walk::default();
         walk.value(Some(self), Kind { resource: true, keep: self.preserve_unknown }, object);
         drop_nulls(self, object);
         walk.removed.sort_unstable();
@@ -20,7 +21,7 @@ impl Structural {
 
     /// Removes unknown fields from a part of an object.
     pub(super) fn prune_part(&self, value: &mut Value) {
-        Walk { path: String::new(), removed: Vec::new() }.value(Some(self), Kind::of(Some(self)), value);
+        Walk::default().value(Some(self), Kind::of(Some(self)), value);
     }
 
     /// What is known about a field: nothing at all, that it may be there, or its schema.
@@ -53,8 +54,10 @@ impl Kind {
     }
 }
 
+#[derive(Default)]
 struct Walk {
-    path: String,
+    path: FieldPath,
+    /// The paths of the first fields that were removed.
     removed: Vec<String>,
 }
 
@@ -67,15 +70,16 @@ impl Walk {
                     return true;
                 }
                 let Some(below) = schema.and_then(|schema| schema.below(name)) else {
-                    if !kind.keep {
-                        self.removed.push(self.key(name));
+                    if !kind.keep && self.removed.len() < MAX_PATHS {
+                        let parent = self.path.push_field(name);
+                        self.removed.push(self.path.shown());
+                        self.path.go_back(parent);
                     }
                     return kind.keep;
                 };
-                let path = self.key(name);
-                let parent = std::mem::replace(&mut self.path, path);
+                let parent = self.path.push_field(name);
                 self.value(below, Kind::of(below), child);
-                self.path = parent;
+                self.path.go_back(parent);
                 true
             }),
             Value::Array(list) => {
@@ -86,19 +90,14 @@ impl Walk {
                 // What is preserved in a list is preserved in its elements, too.
                 let mut item_kind = Kind::of(item);
                 item_kind.keep |= kind.keep;
-                let length = self.path.len();
                 for (at, element) in list.iter_mut().enumerate() {
-                    self.path.push_str(&format!("[{at}]"));
+                    let parent = self.path.push_index(at);
                     self.value(item, item_kind, element);
-                    self.path.truncate(length);
+                    self.path.go_back(parent);
                 }
             }
             _ => {}
         }
-    }
-
-    fn key(&self, name: &str) -> String {
-        if self.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.path) }
     }
 }
 
@@ -132,6 +131,7 @@ mod tests {
     use super::super::pattern::Patterns;
     use super::super::props::Props;
     use super::*;
+    use crate::paths::copied_bytes;
 
     fn prune(schema: Value, mut value: Value) -> (Value, Vec<String>) {
         let schema = Structural::compile(Props::deserialize(schema).unwrap(), &mut Patterns::default());
@@ -197,5 +197,28 @@ mod tests {
             prune(schema, json!({"typed": {"k": {"a": "1", "b": "2"}}, "plain": {"x": "y"}}));
         assert_eq!(pruned, json!({"typed": {"k": {"a": "1"}}, "plain": {"x": "y"}}));
         assert_eq!(removed, ["typed.k.b"]);
+    }
+
+    #[test]
+    fn many_fields_below_a_long_name_do_not_repeat_it() {
+        let pruned = |fields: usize, keep: bool| {
+            let inner = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": keep,
+                "additionalProperties": {"type": "string"}});
+            let inner = if keep { inner } else { json!({"type": "object"}) };
+            let schema = json!({"type": "object", "additionalProperties": inner});
+            let schema = Structural::compile(Props::deserialize(schema).unwrap(), &mut Patterns::default());
+            let below: Value = (0..fields).map(|at| (at.to_string(), json!("x"))).collect();
+            let name = "k".repeat(10 * fields);
+            let mut object = Value::Object([(name, below)].into_iter().collect());
+            let mut removed = Vec::new();
+            let bytes = copied_bytes(|| removed = schema.prune(&mut object));
+            (bytes, removed)
+        };
+        for keep in [false, true] {
+            let ((few, _), (many, removed)) = (pruned(2_000, keep), pruned(4_000, keep));
+            assert!(many <= 2 * few + 1_000, "{few} and {many} bytes of paths");
+            assert_eq!(removed.len(), if keep { 0 } else { MAX_PATHS });
+            assert!(removed.iter().all(|path| path.len() < 2_000));
+        }
     }
 }

@@ -5,35 +5,54 @@
 
 mod bounds;
 
+use std::collections::{HashMap, HashSet};
+
 use serde_json::{Value, json};
 
 use super::causes::{self, NO_FIELD, invalid, invalid_text, quote, too_long, too_many, type_invalid};
 use super::structural::{Additional, JsonType, ListType, Structural};
+use crate::paths::FieldPath;
 use crate::status::Cause;
+
+/// The problems that are reported about one object.
+const MAX_PROBLEMS: usize = 256;
 
 impl Structural {
     /// What is wrong with a whole object. `old` is what it replaces, if anything.
     pub(super) fn check_object(&self, object: &Value, old: Option<&Value>) -> Vec<Cause> {
-        Walk { prefix: "", path: String::new() }.causes(self, object, old)
+        Walk::at("").causes(self, object, old)
     }
 
     /// What is wrong with a part of an object that has its own schema: a default, or the status.
     pub(super) fn check_part(&self, value: &Value, field: &str) -> Vec<Cause> {
-        Walk { prefix: field, path: String::new() }.causes(self, value, None)
+        Walk::at(field).causes(self, value, None)
     }
 
     /// Like [`Structural::check_part`], for a part that replaces another one.
     pub(super) fn check_part_update(&self, value: &Value, old: Option<&Value>, field: &str) -> Vec<Cause> {
-        Walk { prefix: field, path: String::new() }.causes(self, value, old)
+        Walk::at(field).causes(self, value, old)
     }
 }
 
 /// What checking one value against one schema gave.
-#[derive(Default)]
+#[derive(Clone, Copy)]
 struct Outcome {
-    problems: Vec<Problem>,
+    is_valid: bool,
     /// How many checks went well. Of several alternatives that all fail, the one with most is reported.
     matches: usize,
+}
+
+impl Default for Outcome {
+    fn default() -> Self {
+        Self { is_valid: true, matches: 0 }
+    }
+}
+
+impl Outcome {
+    fn merge(&mut self, other: Self) {
+        self.is_valid &= other.is_valid;
+        self.matches += other.matches;
+    }
 }
 
 /// One problem. The same text is reported only once.
@@ -42,45 +61,47 @@ struct Problem {
     cause: Cause,
 }
 
-impl Outcome {
-    fn add(&mut self, problem: Problem) {
-        if self.problems.iter().all(|known| known.text != problem.text) {
-            self.problems.push(problem);
-        }
-    }
-
-    fn merge(&mut self, other: Self) {
-        self.matches += other.matches;
-        for problem in other.problems {
-            self.add(problem);
-        }
-    }
-
-    fn is_valid(&self) -> bool {
-        self.problems.is_empty()
-    }
-}
-
-impl From<Problem> for Outcome {
-    fn from(problem: Problem) -> Self {
-        Self { problems: vec![problem], matches: 0 }
-    }
-}
-
 /// A walk over a value. The path grows and shrinks with the recursion, so that valid objects cost nothing.
 struct Walk<'a> {
     /// Where the part that is checked stands in the object.
     prefix: &'a str,
     /// The path from there. Messages have it without the prefix, as in Kubernetes.
-    path: String,
+    path: FieldPath,
+    /// The problems so far, at most [`MAX_PROBLEMS`]. Further ones are not even put into words. A problem that turns out not to
+    /// count is removed together with all that came after it, so none is missing before the last one.
+    problems: Vec<Problem>,
 }
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
+    fn at(prefix: &'a str) -> Self {
+        Self { prefix, path: FieldPath::default(), problems: Vec::new() }
+    }
+
     fn causes(mut self, schema: &Structural, value: &Value, old: Option<&Value>) -> Vec<Cause> {
-        self.node(schema, value, old).problems.into_iter().map(|problem| problem.cause).collect()
+        self.node(schema, value, old);
+        let mut texts = HashSet::new();
+        self.problems.retain(|problem| texts.insert(problem.text.clone()));
+        self.problems.into_iter().map(|problem| problem.cause).collect()
+    }
+
+    /// Adds a problem to an outcome, and keeps it if there is room.
+    fn report(&mut self, outcome: &mut Outcome, problem: impl FnOnce(&Self) -> Problem) {
+        outcome.is_valid = false;
+        if self.problems.len() < MAX_PROBLEMS {
+            let problem = problem(self);
+            self.problems.push(problem);
+        }
+    }
+
+    /// The outcome of one problem.
+    fn failed(&mut self, problem: impl FnOnce(&Self) -> Problem) -> Outcome {
+        let mut outcome = Outcome::default();
+        self.report(&mut outcome, problem);
+        outcome
     }
 
     fn node(&mut self, schema: &Structural, value: &Value, old: Option<&Value>) -> Outcome {
+        let before = self.problems.len();
         let mut outcome = Outcome::default();
         let mut merge = |other: Outcome| {
             outcome.merge(other);
@@ -103,8 +124,9 @@ impl Walk<'_> {
             }
         }
         merge(self.enumeration(schema, value));
-        if !outcome.is_valid() && old == Some(value) {
-            outcome.problems.clear();
+        if !outcome.is_valid && old == Some(value) {
+            self.problems.truncate(before);
+            outcome.is_valid = true;
         }
         outcome
     }
@@ -121,7 +143,7 @@ impl Walk<'_> {
     }
 
     fn problem(&self, text: String, cause: impl FnOnce(String, &str) -> Cause) -> Problem {
-        let cause = cause(self.field(&self.path), &text);
+        let cause = cause(self.field(&self.path.shown()), &text);
         Problem { text, cause }
     }
 
@@ -131,13 +153,15 @@ impl Walk<'_> {
         Problem { text, cause }
     }
 
-    fn wrong_type(&self, expected: &str, actual: &str) -> Outcome {
-        let text = format!("{} in body must be of type {expected}: {}", self.path, quote(actual));
-        self.problem(text, |field, text| type_invalid(field, actual, text)).into()
+    fn wrong_type(&mut self, expected: &str, actual: &str) -> Outcome {
+        self.failed(|walk| {
+            let text = format!("{} in body must be of type {expected}: {}", walk.path.shown(), quote(actual));
+            walk.problem(text, |field, text| type_invalid(field, actual, text))
+        })
     }
 
-    fn type_of(&self, schema: &Structural, value: &Value) -> Outcome {
-        let ok = Outcome { problems: Vec::new(), matches: 1 };
+    fn type_of(&mut self, schema: &Structural, value: &Value) -> Outcome {
+        let ok = Outcome { is_valid: true, matches: 1 };
         let (actual, width) = match value {
             Value::Null => ("null", ""),
             Value::Bool(_) => ("boolean", ""),
@@ -177,11 +201,13 @@ impl Walk<'_> {
         if !rules.any_of.is_empty() {
             match self.best_of(&rules.any_of, value, old, true) {
                 (0, best) => {
-                    let text = format!("{} must validate at least one schema (anyOf)", quote(&self.path));
-                    outcome.add(self.unplaced(text));
-                    outcome.merge(best);
+                    self.report(&mut outcome, |walk| {
+                        let path = quote(&walk.path.shown());
+                        walk.unplaced(format!("{path} must validate at least one schema (anyOf)"))
+                    });
+                    self.restore(&mut outcome, best);
                 }
-                (_, best) => outcome.merge(best),
+                (_, best) => self.restore(&mut outcome, best),
             }
         }
         if !rules.one_of.is_empty() {
@@ -191,33 +217,52 @@ impl Walk<'_> {
                     0 => "Found none valid".to_owned(),
                     many => format!("Found {many} valid alternatives"),
                 };
-                let path = quote(&self.path);
-                let text = format!("{path} must validate one and only one schema (oneOf). {found}");
-                outcome.add(self.unplaced(text));
+                self.report(&mut outcome, |walk| {
+                    let path = quote(&walk.path.shown());
+                    walk.unplaced(format!("{path} must validate one and only one schema (oneOf). {found}"))
+                });
             }
             if valid < 2 {
-                outcome.merge(best);
+                self.restore(&mut outcome, best);
             }
         }
         let mut valid = 0;
         for one in &rules.all_of {
             let result = self.node(one, value, old);
-            valid += usize::from(result.is_valid());
+            valid += usize::from(result.is_valid);
             outcome.merge(result);
         }
         if valid < rules.all_of.len() {
             let none = if valid == 0 { ". None validated" } else { "" };
-            let text = format!("{} must validate all the schemas (allOf){none}", quote(&self.path));
-            outcome.add(self.unplaced(text));
+            self.report(&mut outcome, |walk| {
+                let path = quote(&walk.path.shown());
+                walk.unplaced(format!("{path} must validate all the schemas (allOf){none}"))
+            });
         }
         if let Some(not) = &rules.not
-            && self.node(not, value, old).is_valid()
+            && self.apart(not, value, old).0.is_valid
         {
-            let text = format!("{} must not validate the schema (not)", quote(&self.path));
-            outcome.add(self.unplaced(text));
+            self.report(&mut outcome, |walk| {
+                let path = quote(&walk.path.shown());
+                walk.unplaced(format!("{path} must not validate the schema (not)"))
+            });
         }
         outcome.matches += 1;
         outcome
+    }
+
+    /// Checks a value against an alternative. Its problems are taken out of the walk until it is known whether they count.
+    fn apart(&mut self, schema: &Structural, value: &Value, old: Option<&Value>) -> (Outcome, Vec<Problem>) {
+        let before = self.problems.len();
+        let outcome = self.node(schema, value, old);
+        (outcome, self.problems.split_off(before))
+    }
+
+    /// Adds the outcome of an alternative and its problems.
+    fn restore(&mut self, outcome: &mut Outcome, (alternative, problems): (Outcome, Vec<Problem>)) {
+        outcome.merge(alternative);
+        let room = MAX_PROBLEMS - self.problems.len();
+        self.problems.extend(problems.into_iter().take(room));
     }
 
     /// How many alternatives are valid, and the outcome to report: of the first valid one, or of the one
@@ -228,12 +273,12 @@ impl Walk<'_> {
         value: &Value,
         old: Option<&Value>,
         stop_at_first: bool,
-    ) -> (usize, Outcome) {
+    ) -> (usize, (Outcome, Vec<Problem>)) {
         let mut valid = 0;
-        let mut best: Option<Outcome> = None;
+        let mut best: Option<(Outcome, Vec<Problem>)> = None;
         for one in alternatives {
-            let result = self.node(one, value, old);
-            if result.is_valid() {
+            let result = self.apart(one, value, old);
+            if result.0.is_valid {
                 valid += 1;
                 if valid == 1 {
                     best = Some(result);
@@ -241,39 +286,49 @@ impl Walk<'_> {
                 if stop_at_first {
                     break;
                 }
-            } else if valid == 0 && best.as_ref().is_none_or(|best| result.matches > best.matches) {
+            } else if valid == 0 && best.as_ref().is_none_or(|best| result.0.matches > best.0.matches) {
                 best = Some(result);
             }
         }
         (valid, best.unwrap_or_default())
     }
 
-    fn text(&self, schema: &Structural, text: &str) -> Outcome {
+    fn text(&mut self, schema: &Structural, text: &str) -> Outcome {
         let rules = &schema.rules;
         let length = i64::try_from(text.chars().count()).unwrap_or(i64::MAX);
-        let said = |what: String| format!("{} in body {what}", self.path);
         if let Some(max) = rules.max_length
             && length > max
         {
-            let message = said(format!("should be at most {max} chars long"));
-            return self.problem(message, |field, _| too_long(field, max)).into();
+            return self.failed(|walk| {
+                let message = walk.said(&format!("should be at most {max} chars long"));
+                walk.problem(message, |field, _| too_long(field, max))
+            });
         }
         if let Some(min) = rules.min_length
             && length < min
         {
-            let message = said(format!("should be at least {min} chars long"));
-            return self.problem(message, |field, detail| invalid_text(field, text, detail)).into();
+            return self.failed(|walk| {
+                let message = walk.said(&format!("should be at least {min} chars long"));
+                walk.problem(message, |field, detail| invalid_text(field, text, detail))
+            });
         }
         if let Some(pattern) = &rules.pattern
             && !pattern.is_match(text)
         {
-            let message = said(format!("should match '{}'", rules.pattern_text));
-            return self.problem(message, |field, detail| invalid_text(field, text, detail)).into();
+            return self.failed(|walk| {
+                let message = walk.said(&format!("should match '{}'", rules.pattern_text));
+                walk.problem(message, |field, detail| invalid_text(field, text, detail))
+            });
         }
         Outcome::default()
     }
 
-    fn text_format(&self, schema: &Structural, text: &str) -> Outcome {
+    /// What is said of the value at the current path.
+    fn said(&self, what: &str) -> String {
+        format!("{} in body {what}", self.path.shown())
+    }
+
+    fn text_format(&mut self, schema: &Structural, text: &str) -> Outcome {
         match (&schema.rules.format, schema.rules.text_format) {
             (Some(name), Some(format)) if !format.accepts(text) => self.wrong_type(name, text),
             _ => Outcome::default(),
@@ -282,13 +337,12 @@ impl Walk<'_> {
 
     fn list(&mut self, schema: &Structural, list: &[Value], old: Option<&Value>) -> Outcome {
         let mut outcome = Outcome::default();
-        let length = self.path.len();
         if let Some(item) = &schema.items {
+            let old = Keyed::of(&schema.list_type, old);
             for (at, element) in list.iter().enumerate() {
-                self.path.push_str(&format!("[{at}]"));
-                let old = old.and_then(|old| same_element(&schema.list_type, element, old));
-                outcome.merge(self.node(item, element, old));
-                self.path.truncate(length);
+                let parent = self.path.push_index(at);
+                outcome.merge(self.node(item, element, old.same_element(element)));
+                self.path.go_back(parent);
             }
         }
         let rules = &schema.rules;
@@ -296,18 +350,24 @@ impl Walk<'_> {
         if let Some(min) = rules.min_items
             && size < min
         {
-            let text = format!("{} in body should have at least {min} items", self.path);
-            outcome.add(self.problem(text, |field, text| invalid(field, &json!(size), text)));
+            self.report(&mut outcome, |walk| {
+                let text = walk.said(&format!("should have at least {min} items"));
+                walk.problem(text, |field, text| invalid(field, &json!(size), text))
+            });
         }
         if let Some(max) = rules.max_items
             && size > max
         {
-            let text = format!("{} in body should have at most {max} items", self.path);
-            outcome.add(self.problem(text, |field, _| too_many(field, list.len(), max)));
+            self.report(&mut outcome, |walk| {
+                let text = walk.said(&format!("should have at most {max} items"));
+                walk.problem(text, |field, _| too_many(field, list.len(), max))
+            });
         }
-        if rules.unique_items && list.iter().enumerate().any(|(at, one)| list[..at].contains(one)) {
-            let text = format!("{} in body shouldn't contain duplicates", self.path);
-            outcome.add(self.problem(text, |field, text| invalid_text(field, "", text)));
+        if rules.unique_items && list.iter().collect::<HashSet<_>>().len() < list.len() {
+            self.report(&mut outcome, |walk| {
+                let text = walk.said("shouldn't contain duplicates");
+                walk.problem(text, |field, text| invalid_text(field, "", text))
+            });
         }
         outcome.matches += 1;
         outcome
@@ -320,34 +380,37 @@ impl Walk<'_> {
         old: Option<&Value>,
     ) -> Outcome {
         let mut outcome = Outcome::default();
-        let length = self.path.len();
         let size = i64::try_from(map.len()).unwrap_or(i64::MAX);
         if let Some(min) = schema.rules.min_properties
             && size < min
         {
-            let text = format!("{} in body should have at least {min} properties", self.path);
-            outcome.add(self.problem(text, |field, text| invalid(field, &json!(size), text)));
+            self.report(&mut outcome, |walk| {
+                let text = walk.said(&format!("should have at least {min} properties"));
+                walk.problem(text, |field, text| invalid(field, &json!(size), text))
+            });
         }
         if let Some(max) = schema.rules.max_properties
             && size > max
         {
-            let text = format!("{} in body should have at most {max} properties", self.path);
-            outcome.add(self.problem(text, |field, _| too_many(field, map.len(), max)));
+            self.report(&mut outcome, |walk| {
+                let text = walk.said(&format!("should have at most {max} properties"));
+                walk.problem(text, |field, _| too_many(field, map.len(), max))
+            });
         }
         for (name, value) in map {
             if schema.properties.contains_key(name.as_str()) {
                 continue;
             }
             match &schema.additional {
-                Some(Additional::Bool(false)) => {
-                    let text = format!("{}.{name} in body is a forbidden property", self.path);
-                    outcome.add(self.problem(text, |field, text| invalid_text(field, name, text)));
-                }
+                Some(Additional::Bool(false)) => self.report(&mut outcome, |walk| {
+                    let text = format!("{}.{name} in body is a forbidden property", walk.path.shown());
+                    walk.problem(text, |field, text| invalid_text(field, name, text))
+                }),
                 Some(Additional::Schema(additional)) => {
-                    self.path.push('.');
-                    self.path.push_str(name);
+                    let parent = self.path.push_text(".");
+                    self.path.push_text(name);
                     outcome.merge(self.node(additional, value, old.and_then(|old| old.get(name))));
-                    self.path.truncate(length);
+                    self.path.go_back(parent);
                 }
                 Some(Additional::Bool(true)) | None => {}
             }
@@ -355,37 +418,38 @@ impl Walk<'_> {
         for (name, property) in &schema.properties {
             let Some(value) = map.get(&**name) else { continue };
             // The two are rewritten by the server, so what was there before says nothing.
-            let rewritten = length == 0 && matches!(&**name, "kind" | "apiVersion");
+            let rewritten = self.path.as_str().is_empty() && matches!(&**name, "kind" | "apiVersion");
             let old = old.filter(|_| !rewritten).and_then(|old| old.get(&**name));
-            if length > 0 {
-                self.path.push('.');
-            }
-            self.path.push_str(name);
+            let parent = self.path.push_field(name);
             outcome.merge(self.node(property, value, old));
-            self.path.truncate(length);
+            self.path.go_back(parent);
         }
         for name in &schema.rules.required {
             if !map.contains_key(&**name) {
-                let path = format!("{}.{name}", self.path);
-                let cause = Cause::required(self.field(&path), "");
-                outcome.add(Problem { text: format!("{path} in body is required"), cause });
+                self.report(&mut outcome, |walk| {
+                    let path = format!("{}.{name}", walk.path.shown());
+                    let cause = Cause::required(walk.field(&path), "");
+                    Problem { text: format!("{path} in body is required"), cause }
+                });
             }
         }
         outcome
     }
 
-    fn enumeration(&self, schema: &Structural, value: &Value) -> Outcome {
+    fn enumeration(&mut self, schema: &Structural, value: &Value) -> Outcome {
         let allowed = &schema.rules.enumeration;
         // A null is never one of the allowed values, even if it is listed; Kubernetes has it that way.
         if allowed.is_empty() || (!value.is_null() && allowed.iter().any(|one| same(one, value))) {
             return Outcome::default();
         }
-        let text = format!("{} in body should be one of its values", self.path);
-        let names: Vec<String> = allowed
-            .iter()
-            .map(|one| one.as_str().map_or_else(|| causes::compact_json(one), str::to_owned))
-            .collect();
-        self.problem(text, |field, _| causes::not_supported(field, value, &names)).into()
+        self.failed(|walk| {
+            let names: Vec<String> = allowed
+                .iter()
+                .map(|one| one.as_str().map_or_else(|| causes::compact_json(one), str::to_owned))
+                .collect();
+            let text = walk.said("should be one of its values");
+            walk.problem(text, |field, _| causes::not_supported(field, value, &names))
+        })
     }
 }
 
@@ -397,10 +461,43 @@ fn same(one: &Value, other: &Value) -> bool {
     }
 }
 
-/// The element of an old list that a new element replaces. Only lists with keys have one.
-fn same_element<'v>(list_type: &ListType, element: &Value, old: &'v Value) -> Option<&'v Value> {
-    let ListType::Map(keys) = list_type else { return None };
-    old.as_array()?.iter().find(|old| keys.iter().all(|key| old.get(&**key) == element.get(&**key)))
+/// The elements of an old list by their keys. Only lists with keys have any.
+struct Keyed<'v> {
+    keys: &'v [Box<str>],
+    elements: HashMap<Vec<Option<&'v Value>>, &'v Value>,
+}
+
+impl<'v> Keyed<'v> {
+    fn of(list_type: &'v ListType, old: Option<&'v Value>) -> Self {
+        let (ListType::Map(keys), Some(Value::Array(list))) = (list_type, old) else {
+            return Self { keys: &[], elements: HashMap::new() };
+        };
+        let mut elements = HashMap::with_capacity(list.len());
+        for element in list {
+            elements.entry(keys_of(keys, element)).or_insert(element);
+        }
+        Self { keys, elements }
+    }
+
+    /// The old element that a new one replaces: the first with the same keys.
+    fn same_element(&self, element: &'v Value) -> Option<&'v Value> {
+        if self.elements.is_empty() {
+            return None;
+        }
+        self.elements.get(&keys_of(self.keys, element)).copied()
+    }
+}
+
+fn keys_of<'v>(keys: &[Box<str>], element: &'v Value) -> Vec<Option<&'v Value>> {
+    #[cfg(test)]
+    KEYS_READ.set(KEYS_READ.get() + 1);
+    keys.iter().map(|key| element.get(&**key)).collect()
+}
+
+#[cfg(test)]
+thread_local! {
+    /// How often this thread has read the keys of an element.
+    static KEYS_READ: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
 #[cfg(test)]

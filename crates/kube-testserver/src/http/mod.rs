@@ -10,6 +10,7 @@ mod resolve;
 pub(crate) use accept::{Encoding, Encodings, Form, JSON, MetaVersion, ranges};
 pub(crate) use body::{Body, BrokenBody, CHUNK_BYTES};
 pub(crate) use query::{ListOptions, Query, VersionMatch, invalid_options, parse_version};
+pub(crate) use reply::MAX_WARNINGS;
 
 use std::fmt;
 use std::sync::Arc;
@@ -68,7 +69,8 @@ where
         Route::Resource(path) => verb_of(&head.method, path, &query),
         Route::Other(_) => None,
     };
-    let user = cluster.access.authenticate(header_text(headers, header::AUTHORIZATION.as_str()));
+    let authorization = header_text(headers, header::AUTHORIZATION.as_str());
+    let user = cluster.access.authenticate(authorization, cluster.clock.now());
     let name = user.as_ref().map_or("", |user| user.name.as_str());
     let number = cluster.log.add(record(&head, &route, verb, name));
 
@@ -167,7 +169,7 @@ where
         response.extensions_mut().insert(LongRunning);
     }
     if let Some(warning) = warning {
-        reply::warn(&mut response, &warning);
+        reply::warn(&mut response, &[warning.to_string()]);
     }
     if lost_reply {
         return Err(HangUp);

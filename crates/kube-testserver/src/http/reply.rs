@@ -72,12 +72,59 @@ pub(crate) fn with_type(code: u16, content_type: &'static str, body: Body) -> Re
     response
 }
 
-/// Adds a warning for people, as `kubectl` shows it.
-pub(crate) fn warn(response: &mut Response<Body>, text: &str) {
-    let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
-    if let Ok(value) = HeaderValue::from_str(&format!("299 - \"{escaped}\"")) {
-        response.headers_mut().append(header::WARNING, value);
+/// The warnings that one answer has. HTTP libraries read a hundred headers at most.
+pub(crate) const MAX_WARNINGS: usize = 64;
+
+/// The characters that all warnings of an answer may have together. Longer ones are shortened then, as in Kubernetes.
+const MAX_WARNING_CHARS: usize = 4096;
+
+/// The characters that are left of a warning that is shortened.
+const SHORT_WARNING_CHARS: usize = 256;
+
+/// The warnings of an answer, in full.
+#[derive(Clone, Debug, Default)]
+struct Warnings(Vec<String>);
+
+/// Adds warnings for people, as `kubectl` shows them. The same text is added once.
+pub(crate) fn warn(response: &mut Response<Body>, texts: &[String]) {
+    if texts.is_empty() {
+        return;
     }
+    let mut warnings = response.extensions_mut().remove::<Warnings>().unwrap_or_default();
+    for text in texts {
+        if warnings.0.len() < MAX_WARNINGS && !text.is_empty() && !warnings.0.contains(text) {
+            warnings.0.push(text.clone());
+        }
+    }
+    let headers = response.headers_mut();
+    headers.remove(header::WARNING);
+    for text in within_limits(&warnings.0) {
+        let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
+        if let Ok(value) = HeaderValue::from_bytes(format!("299 - \"{escaped}\"").as_bytes()) {
+            headers.append(header::WARNING, value);
+        }
+    }
+    response.extensions_mut().insert(warnings);
+}
+
+/// Returns warnings as they are sent: in full if there is room for all of them; else shortened, and as many as there is room for.
+fn within_limits(warnings: &[String]) -> Vec<&str> {
+    // Nothing beyond the limit is looked at.
+    let chars = |text: &str| text.chars().take(MAX_WARNING_CHARS + 1).count();
+    if warnings.iter().map(|text| chars(text)).sum::<usize>() <= MAX_WARNING_CHARS {
+        return warnings.iter().map(String::as_str).collect();
+    }
+    let mut written = 0;
+    let mut sent = Vec::new();
+    for text in warnings {
+        if written >= MAX_WARNING_CHARS {
+            break;
+        }
+        let end = text.char_indices().nth(SHORT_WARNING_CHARS).map_or(text.len(), |(end, _)| end);
+        written += chars(&text[..end]);
+        sent.push(&text[..end]);
+    }
+    sent
 }
 
 /// Sends chunks, compressed if the client takes it and there is enough of them.
@@ -144,4 +191,41 @@ fn compress(mut chunks: impl Iterator<Item = Bytes>) -> impl Iterator<Item = Byt
             }
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn warned(batches: &[&[String]]) -> Vec<String> {
+        let mut response = json(200, &Value::Null);
+        for batch in batches {
+            warn(&mut response, batch);
+        }
+        let text = |value: &HeaderValue| String::from_utf8(value.as_bytes().to_vec()).unwrap();
+        response.headers().get_all(header::WARNING).iter().map(text).collect()
+    }
+
+    #[test]
+    fn the_same_warning_is_sent_once() {
+        let [one, two] = ["a \"quoted\" ä", "b"].map(str::to_owned);
+        let expected = [r#"299 - "a \"quoted\" ä""#, r#"299 - "b""#];
+        assert_eq!(warned(&[&[one.clone(), two, one.clone()], &[one]]), expected);
+    }
+
+    #[test]
+    fn warnings_are_shortened_only_if_they_are_too_long_together() {
+        let long = "ä".repeat(MAX_WARNING_CHARS);
+        assert_eq!(warned(&[std::slice::from_ref(&long)]), [format!("299 - \"{long}\"")]);
+        let short = format!("299 - \"{}\"", "ä".repeat(SHORT_WARNING_CHARS));
+        assert_eq!(warned(&[&[long], &["b".to_owned()]]), [short, "299 - \"b\"".to_owned()]);
+    }
+
+    #[test]
+    fn the_number_and_the_length_of_warnings_are_bounded() {
+        let many: Vec<String> = (0..1_000).map(|at| at.to_string()).collect();
+        assert_eq!(warned(&[&many]).len(), MAX_WARNINGS);
+        let long: Vec<String> = (0..1_000).map(|at| format!("{at}{}", "x".repeat(1_000))).collect();
+        assert_eq!(warned(&[&long]).len(), MAX_WARNING_CHARS / SHORT_WARNING_CHARS);
+    }
 }

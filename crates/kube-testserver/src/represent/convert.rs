@@ -4,7 +4,11 @@
 //! costs nothing; these two need more: `events.k8s.io/v1` (kept as core `v1`) and `autoscaling/v1`
 //! (kept as `autoscaling/v2`).
 
-use serde_json::{Map, Value, json};
+mod autoscaler;
+
+pub(crate) use autoscaler::has_other_metrics;
+
+use serde_json::{Map, Value};
 
 use crate::kinds::Resource;
 
@@ -34,7 +38,7 @@ pub(crate) fn from_storage(resource: &Resource, object: &mut Object) {
     }
     match &*resource.group {
         "events.k8s.io" => rename(object, EVENT_NAMES.iter().map(|(core, new)| (*core, *new))),
-        _ => autoscaler_to_v1(object),
+        _ => autoscaler::to_v1(object),
     }
 }
 
@@ -45,7 +49,7 @@ pub(crate) fn to_storage(resource: &Resource, object: &mut Object) {
     }
     match &*resource.group {
         "events.k8s.io" => rename(object, EVENT_NAMES.iter().map(|(core, new)| (*new, *core))),
-        _ => autoscaler_from_v1(object),
+        _ => autoscaler::from_v1(object),
     }
 }
 
@@ -55,59 +59,4 @@ fn rename<'a>(object: &mut Object, names: impl Iterator<Item = (&'a str, &'a str
             object.insert(to.to_owned(), value);
         }
     }
-}
-
-/// The one metric that `autoscaling/v1` has; other metrics are not shown in it.
-fn autoscaler_to_v1(object: &mut Object) {
-    if let Some(Value::Object(spec)) = object.get_mut("spec") {
-        let metrics = spec.remove("metrics");
-        spec.remove("behavior");
-        if let Some(target) =
-            metrics.as_ref().and_then(|metrics| cpu(metrics, "/resource/target/averageUtilization"))
-        {
-            spec.insert("targetCPUUtilizationPercentage".to_owned(), target);
-        }
-    }
-    if let Some(Value::Object(status)) = object.get_mut("status") {
-        let metrics = status.remove("currentMetrics");
-        status.remove("conditions");
-        status.entry("currentReplicas").or_insert_with(|| json!(0));
-        if let Some(current) =
-            metrics.as_ref().and_then(|metrics| cpu(metrics, "/resource/current/averageUtilization"))
-        {
-            status.insert("currentCPUUtilizationPercentage".to_owned(), current);
-        }
-    }
-}
-
-fn autoscaler_from_v1(object: &mut Object) {
-    if let Some(Value::Object(spec)) = object.get_mut("spec")
-        && let Some(target) = spec.remove("targetCPUUtilizationPercentage")
-    {
-        let metric = json!({
-            "type": "Resource",
-            "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": target}},
-        });
-        spec.insert("metrics".to_owned(), json!([metric]));
-    }
-    if let Some(Value::Object(status)) = object.get_mut("status")
-        && status.get("currentReplicas").is_some_and(|replicas| replicas == 0)
-    {
-        // v2 leaves it out.
-        status.remove("currentReplicas");
-    }
-    if let Some(Value::Object(status)) = object.get_mut("status")
-        && let Some(current) = status.remove("currentCPUUtilizationPercentage")
-    {
-        let metric = json!({
-            "type": "Resource",
-            "resource": {"name": "cpu", "current": {"averageUtilization": current}},
-        });
-        status.insert("currentMetrics".to_owned(), json!([metric]));
-    }
-}
-
-fn cpu(metrics: &Value, pointer: &str) -> Option<Value> {
-    let of_cpu = |metric: &&Value| metric.pointer("/resource/name").is_some_and(|name| name == "cpu");
-    metrics.as_array()?.iter().find(of_cpu)?.pointer(pointer).cloned()
 }

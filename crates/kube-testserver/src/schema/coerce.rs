@@ -11,6 +11,7 @@ use std::fmt;
 use serde_json::Value;
 
 use super::{Field, Object, Scalar, Type, TypeRef, quantity, times};
+use crate::paths::{MAX_PATHS, shortened};
 
 /// A field that its type does not have, and that was dropped.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +42,7 @@ impl std::error::Error for TypeMismatch {}
 
 /// Makes a value what it would be after a trip through the Go type.
 ///
-/// Returns the fields that were dropped because the type does not have them. After an error the value may
+/// Returns the first fields that were dropped because the type does not have them. After an error the value may
 /// be changed in part. Fields that Go would add (`status: {}`, `containers: null`) are not added.
 pub(crate) fn coerce(value: &mut Value, ty: TypeRef<'_>) -> Result<Vec<UnknownField>, TypeMismatch> {
     let mut walk = Walk { unknown: Vec::new() };
@@ -109,8 +110,10 @@ impl Walk {
         for (name, value) in &mut *map {
             let Some(field) = find(&object.fields, &mut next, name) else {
                 if !object.preserve_unknown {
-                    let path = Path::Field { parent: path, name, object };
-                    self.unknown.push(UnknownField { path: path.with_elements() });
+                    if self.unknown.len() < MAX_PATHS {
+                        let path = Path::Field { parent: path, name, object };
+                        self.unknown.push(UnknownField { path: shortened(&path.with_elements()) });
+                    }
                     dropped.push(name.clone());
                 }
                 continue;

@@ -17,7 +17,7 @@ mod times;
 
 pub(crate) use builtin::builtin;
 pub(crate) use coerce::coerce;
-pub(crate) use quantity::in_nanos as quantity_in_nanos;
+pub(crate) use quantity::{in_nanos as quantity_in_nanos, sum as quantity_sum};
 
 use std::collections::HashMap;
 

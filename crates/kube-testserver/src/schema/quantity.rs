@@ -38,6 +38,26 @@ pub(crate) fn in_nanos(text: &str) -> i128 {
     if parsed.negative { -nanos } else { nanos }
 }
 
+/// Adds two quantities. The sum is written with the suffixes of the first one that is not zero, as in Kubernetes. Returns the
+/// first one if the sum is too large to be written.
+pub(crate) fn sum(one: &str, other: &str) -> String {
+    let (first, second) = (in_nanos(one), in_nanos(other));
+    if first == 0 || second == 0 {
+        return if first == 0 { other } else { one }.to_owned();
+    }
+    let written = || {
+        let nanos = first.checked_add(second).filter(|sum| *sum != i128::MAX)?;
+        let suffix = match Parsed::from_text(one).ok()?.suffix {
+            Suffix::Decimal(_) => Suffix::Decimal(0),
+            Suffix::Exponent(_) => Suffix::Exponent(0),
+            Suffix::Binary(_) => Suffix::Binary(0),
+        };
+        let mantissa = Some(nanos.unsigned_abs());
+        Parsed { negative: nanos < 0, mantissa, scale: 9, suffix, keeps_text: false }.write()
+    };
+    written().unwrap_or_else(|| one.to_owned())
+}
+
 /// Why a text is no quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum QuantityError {
@@ -281,6 +301,25 @@ mod tests {
             assert_eq!(in_nanos(text), 1, "{text}");
         }
         assert_eq!(in_nanos("1e2147483647"), i128::MAX);
+    }
+
+    #[test]
+    fn a_sum_is_written_like_its_first_part() {
+        for (one, other, sum_of_both) in [
+            ("100m", "100m", "200m"),
+            ("500m", "500m", "1"),
+            ("1Gi", "512Mi", "1536Mi"),
+            ("1Gi", "1", "1073741825"),
+            ("1", "1Ki", "1025"),
+            ("0", "1Gi", "1Gi"),
+            ("1Gi", "0", "1Gi"),
+            ("1e3", "1", "1001"),
+            ("1Ki", "100m", "1024100m"),
+        ] {
+            assert_eq!(sum(one, other), sum_of_both, "{one} + {other}");
+        }
+        let huge = "9".repeat(60);
+        assert_eq!(sum(&huge, "1"), huge);
     }
 
     #[test]

@@ -1,11 +1,9 @@
 //! What a kind says about an object: fields that it does not have, defaults, and what is not allowed.
 
-use std::collections::HashSet;
-
 use serde_json::Value;
 
 use super::decode::{Document, cannot_be_handled};
-use super::json::{self, Occurrence};
+use super::json::{self, Finding};
 use super::{Endpoint, FieldValidation, WriteOptions, defaults, metadata};
 use crate::crd::Version;
 use crate::kinds::Resource;
@@ -86,28 +84,21 @@ fn coerce(
 /// What is unusual about an object, as clients are told. Built-in kinds tell in the order of the document, custom
 /// ones tell of repeated fields first.
 fn findings(resource: &Resource, document: Option<&Document>, unknown: &[String]) -> Vec<String> {
-    let unknown_field = |path: &String| format!("unknown field \"{path}\"");
-    let repeated_field = |at: &Occurrence| format!("duplicate field \"{}\"", at.path);
+    let in_words = |finding: Finding| match finding {
+        Finding::Unknown(path) => format!("unknown field \"{path}\""),
+        Finding::Repeated(path) => format!("duplicate field \"{path}\""),
+    };
     let mut found: Vec<String> =
         document.iter().filter_map(|document| document.yaml_problem.clone()).collect();
+    let dropped = || unknown.iter().cloned().map(Finding::Unknown);
     match document.filter(|document| !document.json.is_empty()) {
-        Some(document) if document.repeats || unknown.len() > 1 => {
-            let fields = json::occurrences(&document.json);
-            if resource.custom.is_some() {
-                found.extend(fields.iter().filter(|at| at.repeated).map(repeated_field));
-                found.extend(unknown.iter().map(unknown_field));
-            } else {
-                let dropped: HashSet<&str> = unknown.iter().map(String::as_str).collect();
-                found.extend(fields.iter().filter_map(|at| {
-                    match (dropped.contains(&*at.path), at.repeated) {
-                        (true, false) => Some(unknown_field(&at.path)),
-                        (false, true) => Some(repeated_field(at)),
-                        _ => None,
-                    }
-                }));
-            }
+        Some(document) if resource.custom.is_some() && document.repeats => {
+            found.extend(json::findings(&document.json, &[]).into_iter().chain(dropped()).map(in_words));
         }
-        _ => found.extend(unknown.iter().map(unknown_field)),
+        Some(document) if resource.custom.is_none() && (document.repeats || unknown.len() > 1) => {
+            found.extend(json::findings(&document.json, unknown).into_iter().map(in_words));
+        }
+        _ => found.extend(dropped().map(in_words)),
     }
     found
 }

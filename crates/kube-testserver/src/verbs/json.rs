@@ -2,10 +2,13 @@
 //! wrong is said in the words of Go.
 
 use std::cell::Cell;
+use std::collections::HashSet;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
+
+use crate::paths::FieldPath;
 
 /// A document, and whether any of its objects has a field twice.
 #[derive(Debug, PartialEq)]
@@ -92,27 +95,66 @@ impl<'de> Visitor<'de> for Values<'_> {
     }
 }
 
-/// One field of a document, in its place.
+/// The findings that are reported about one document, as in Kubernetes.
+const MAX_FINDINGS: usize = 100;
+
+/// A field of a document that clients are told about, by its path: `spec.containers[0].image`.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Occurrence {
-    /// `spec.containers[0].image`.
-    pub(super) path: String,
+pub(super) enum Finding {
+    /// The kind does not have it.
+    Unknown(String),
     /// The same field was there before.
-    pub(super) repeated: bool,
+    Repeated(String),
 }
 
-/// All fields of a document in the order in which they are written; only errors need it.
-pub(super) fn occurrences(body: &[u8]) -> Vec<Occurrence> {
-    let mut found = Vec::new();
+/// Returns the first unknown and repeated fields of a document, each once: those of the document in its order, then the unknown
+/// ones that it does not have. `unknown` are the paths of the fields that were dropped.
+pub(super) fn findings(body: &[u8], unknown: &[String]) -> Vec<Finding> {
+    let mut sorted: Vec<&str> = unknown.iter().map(String::as_str).collect();
+    sorted.sort_unstable();
+    sorted.dedup();
+    let mut scan = Scan::default();
     let mut deserializer = serde_json::Deserializer::from_slice(body);
-    // A document that does not parse was refused before anybody asks this.
-    let _ = Fields { path: "", found: &mut found }.deserialize(&mut deserializer);
+    // A document that does not parse was refused before.
+    let _ = Fields { scan: &mut scan, unknown: &sorted }.deserialize(&mut deserializer);
+    let Scan { mut found, reported, .. } = scan;
+    let rest = sorted.into_iter().filter(|path| !reported.contains(*path));
+    found.extend(rest.map(|path| Finding::Unknown(path.to_owned())));
+    found.truncate(MAX_FINDINGS);
     found
 }
 
+/// A walk over the fields of a document.
+#[derive(Default)]
+struct Scan {
+    path: FieldPath,
+    found: Vec<Finding>,
+    /// The paths of the findings.
+    reported: HashSet<String>,
+}
+
+impl Scan {
+    /// Reports the field at the current path.
+    fn report(&mut self, finding: fn(String) -> Finding) {
+        if self.found.len() < MAX_FINDINGS && self.reported.insert(self.path.shown()) {
+            self.found.push(finding(self.path.shown()));
+        }
+    }
+}
+
+/// Visits a value. No field is compared with whole paths: each step narrows the unknown ones down to those below it.
 struct Fields<'a> {
-    path: &'a str,
-    found: &'a mut Vec<Occurrence>,
+    scan: &'a mut Scan,
+    /// The unknown fields whose paths begin with the path of the value, sorted.
+    unknown: &'a [&'a str],
+}
+
+/// Narrows sorted texts with a common beginning of `at` bytes down to those that go on with `next`.
+fn narrowed<'a>(sorted: &'a [&'a str], at: usize, next: &str) -> &'a [&'a str] {
+    let rest = |text: &'a str| text.as_bytes().get(at..).unwrap_or_default();
+    let first = sorted.partition_point(|text| rest(text) < next.as_bytes());
+    let below = &sorted[first..];
+    &below[..below.partition_point(|text| rest(text).starts_with(next.as_bytes()))]
 }
 
 impl<'de> DeserializeSeed<'de> for Fields<'_> {
@@ -156,8 +198,12 @@ impl<'de> Visitor<'de> for Fields<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
         for at in 0.. {
-            let path = format!("{}[{at}]", self.path);
-            if list.next_element_seed(Fields { path: &path, found: &mut *self.found })?.is_none() {
+            let length = self.scan.path.as_str().len();
+            let parent = self.scan.path.push_index(at);
+            let unknown = narrowed(self.unknown, length, &self.scan.path.as_str()[length..]);
+            let more = list.next_element_seed(Fields { scan: &mut *self.scan, unknown })?;
+            self.scan.path.go_back(parent);
+            if more.is_none() {
                 break;
             }
         }
@@ -165,11 +211,21 @@ impl<'de> Visitor<'de> for Fields<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<(), A::Error> {
-        let mut seen = std::collections::HashSet::new();
-        while let Some(key) = fields.next_key::<String>()? {
-            let path = if self.path.is_empty() { key.clone() } else { format!("{}.{key}", self.path) };
-            self.found.push(Occurrence { path: path.clone(), repeated: !seen.insert(key) });
-            fields.next_value_seed(Fields { path: &path, found: &mut *self.found })?;
+        let mut names = HashSet::new();
+        while let Some(name) = fields.next_key::<String>()? {
+            let length = self.scan.path.as_str().len();
+            let parent = self.scan.path.push_field(&name);
+            let path = self.scan.path.as_str();
+            let unknown = narrowed(self.unknown, length, &path[length..]);
+            // The path itself comes before everything below it.
+            let is_unknown = unknown.first().is_some_and(|first| first.len() == path.len());
+            match (is_unknown, !names.insert(name)) {
+                (true, false) => self.scan.report(Finding::Unknown),
+                (false, true) => self.scan.report(Finding::Repeated),
+                _ => {}
+            }
+            fields.next_value_seed(Fields { scan: &mut *self.scan, unknown })?;
+            self.scan.path.go_back(parent);
         }
         Ok(())
     }
@@ -214,6 +270,7 @@ fn in_words_of_go(body: &[u8], error: &serde_json::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::paths::copied_bytes;
 
     #[test]
     fn the_last_of_two_fields_counts_and_both_are_noticed() {
@@ -223,12 +280,36 @@ mod tests {
         assert!(!parse(br#"{"a":{"b":1},"b":1}"#).unwrap().repeats);
     }
 
+    fn found(body: &str, unknown: &[&str]) -> Vec<String> {
+        let unknown: Vec<String> = unknown.iter().map(ToString::to_string).collect();
+        let text = |finding| match finding {
+            Finding::Unknown(path) => format!("{path}?"),
+            Finding::Repeated(path) => format!("{path}!"),
+        };
+        findings(body.as_bytes(), &unknown).into_iter().map(text).collect()
+    }
+
     #[test]
-    fn fields_are_found_in_the_order_of_the_document() {
-        let found = occurrences(br#"{"z":{"b":1},"a":[{"x":1,"x":2}]}"#);
-        let text: Vec<String> =
-            found.iter().map(|at| format!("{}{}", at.path, if at.repeated { "!" } else { "" })).collect();
-        assert_eq!(text, ["z", "z.b", "a", "a[0].x", "a[0].x!"]);
+    fn fields_are_found_in_the_order_of_the_document_and_once() {
+        let body = r#"{"z":{"b":1},"a":[{"x":1,"x":2,"x":3},{"y":1}],"zz":1,"y":1,"y":2}"#;
+        let unknown = ["a[1].y", "y", "z", "z.b", "zz", "elsewhere"];
+        assert_eq!(found(body, &unknown), ["z?", "z.b?", "a[0].x!", "a[1].y?", "zz?", "y?", "elsewhere?"]);
+        assert_eq!(found(body, &[]), ["a[0].x!", "y!"]);
+    }
+
+    #[test]
+    fn many_fields_below_a_long_name_are_found_without_repeating_it() {
+        let work = |fields: usize| {
+            let name = "k".repeat(10 * fields);
+            let below: Vec<String> = (0..fields).map(|at| format!("\"{at}\":1,\"{at}\":1")).collect();
+            let body = format!("{{\"{name}\":{{{}}},\"x\":1}}", below.join(","));
+            let mut found = Vec::new();
+            let bytes = copied_bytes(|| found = findings(body.as_bytes(), &["x".to_owned(), name.clone()]));
+            (bytes, found)
+        };
+        let ((few, _), (many, found)) = (work(2_000), work(4_000));
+        assert!(many <= 2 * few + 1_000, "{few} and {many} bytes of paths");
+        assert!(found.len() <= MAX_FINDINGS && found.contains(&Finding::Unknown("x".to_owned())));
     }
 
     #[test]

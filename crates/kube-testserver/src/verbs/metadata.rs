@@ -1,9 +1,11 @@
 //! The metadata of objects: what the server sets, what it refuses, and what a client may not change.
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
+use std::hash::Hash;
 
 use serde_json::{Map, Value, json};
 
+use crate::http::MAX_WARNINGS;
 use crate::kinds::Resource;
 use crate::names;
 use crate::status::Cause;
@@ -118,20 +120,28 @@ pub(crate) fn problems(resource: &Resource, object: &Value) -> Vec<Cause> {
     causes
 }
 
-/// Returns a warning for each finalizer without a domain that a custom resource did not have before, ordered by name.
+/// Returns warnings of the finalizers without a domain that a custom resource did not have before, ordered by name. There are no
+/// more than an answer holds.
 pub(crate) fn finalizer_warnings(resource: &Resource, old: Option<&Value>, new: &Value) -> Vec<String> {
     if resource.custom.is_none() {
         return Vec::new();
     }
-    let before = old.map(finalizers).unwrap_or_default();
-    let added: BTreeSet<&str> = finalizers(new).into_iter().filter(|name| !before.contains(name)).collect();
+    let mut added = added(old.map(finalizers).unwrap_or_default(), finalizers(new));
+    added.sort_unstable();
+    added.dedup();
     let warning = |name: &str| {
         format!(
             "metadata.finalizers: \"{name}\": prefer a domain-qualified finalizer name to avoid accidental conflicts \
              with other finalizer writers"
         )
     };
-    added.into_iter().filter(|name| lacks_domain(name)).map(warning).collect()
+    added.into_iter().filter(|name| lacks_domain(name)).take(MAX_WARNINGS).map(warning).collect()
+}
+
+/// The new values that are not among the old ones.
+fn added<T: Eq + Hash>(old: Vec<T>, new: Vec<T>) -> Vec<T> {
+    let old: HashSet<T> = old.into_iter().collect();
+    new.into_iter().filter(|value| !old.contains(value)).collect()
 }
 
 /// What of an object's metadata a client changed that it may not change.
@@ -145,8 +155,7 @@ pub(crate) fn forbidden_changes(old: &Value, new: &Value) -> Vec<Cause> {
         }
     }
     if is_deleting(old) {
-        let before = finalizers(old);
-        let added: Vec<&str> = finalizers(new).into_iter().filter(|name| !before.contains(name)).collect();
+        let added = added(finalizers(old), finalizers(new));
         if !added.is_empty() {
             let list: Vec<String> = added.iter().map(|name| format!("\"{name}\"")).collect();
             causes.push(Cause::forbidden(
@@ -251,5 +260,41 @@ fn owner_problems(owners: &[Value], causes: &mut Vec<Cause>) {
         let value = Value::Array(owners.to_vec());
         let why = "Only one reference can have Controller set to true";
         causes.push(Cause::invalid("metadata.ownerReferences", &value, why));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::hash::Hasher;
+
+    use super::*;
+
+    #[test]
+    fn finalizers_are_compared_a_bounded_number_of_times_each() {
+        struct Counted<'a>(usize, &'a Cell<usize>);
+        impl PartialEq for Counted<'_> {
+            fn eq(&self, other: &Self) -> bool {
+                self.1.set(self.1.get() + 1);
+                self.0 == other.0
+            }
+        }
+        impl Eq for Counted<'_> {}
+        impl Hash for Counted<'_> {
+            fn hash<H: Hasher>(&self, state: &mut H) {
+                self.0.hash(state);
+            }
+        }
+        let comparisons = |count: usize| {
+            let comparisons = Cell::new(0);
+            let values =
+                |from: usize| (from..from + count).map(|value| Counted(value, &comparisons)).collect();
+            let new = added(values(0), values(count / 2));
+            assert_eq!(new.first().map(|value| value.0), Some(count));
+            assert_eq!(new.len(), count / 2);
+            comparisons.get()
+        };
+        let (few, many) = (comparisons(2_000), comparisons(4_000));
+        assert!(few <= 4_000 && many <= 8_000, "{few} and {many} comparisons");
     }
 }

@@ -199,8 +199,6 @@ fn default_manager(user_agent: &str) -> String {
 
 /// Adds warnings to an answer.
 fn with_warnings(mut response: Response<Body>, warnings: &[String]) -> Response<Body> {
-    for warning in warnings {
-        reply::warn(&mut response, warning);
-    }
+    reply::warn(&mut response, warnings);
     response
 }

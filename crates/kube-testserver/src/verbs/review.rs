@@ -34,7 +34,7 @@ pub(crate) fn review(call: &Call) -> Result<Response<Body>, ApiError> {
             if token.is_empty() {
                 return Err(ApiError::bad_request("token is required for TokenReview in authentication"));
             }
-            match access.review(token, &texts(&review["spec"]["audiences"])) {
+            match access.review(token, &texts(&review["spec"]["audiences"]), call.cluster.clock.now()) {
                 Ok((user, audiences)) => {
                     json!({"authenticated": true, "user": user_info(&user), "audiences": audiences})
                 }

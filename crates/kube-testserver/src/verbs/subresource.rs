@@ -1,6 +1,7 @@
 //! Subresources other than `status`: scale, binding, eviction, finalize, tokens, and what only a kubelet has.
 
 use http::Response;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::delete::Deleted;
@@ -10,7 +11,7 @@ use super::update::{check_name, live_object, put};
 use super::{
     Call, Change, DeleteOptions, Endpoint, WriteOptions, decode, delete_object, metadata, update_object,
 };
-use crate::access::API_AUDIENCE;
+use crate::access::{API_AUDIENCE, AccountToken, User};
 use crate::clock::timestamp_text;
 use crate::crd::builtin_scale;
 use crate::http::{Body, reply};
@@ -209,7 +210,13 @@ fn evict(call: &Call) -> Result<Response<Body>, ApiError> {
     Ok(done(call, 201))
 }
 
-/// A token for a service account, which the server accepts from then on.
+/// The audiences of one token.
+const MAX_AUDIENCES: usize = 64;
+
+/// The bytes of all audiences of one token.
+const MAX_AUDIENCE_BYTES: usize = 8 << 10;
+
+/// Makes a token for a service account, which the server accepts until it expires.
 async fn token(call: &Call) -> Result<Response<Body>, ApiError> {
     const DEFAULT_SECONDS: i64 = 3600;
     find(call).await?;
@@ -219,34 +226,64 @@ async fn token(call: &Call) -> Result<Response<Body>, ApiError> {
         Some(Value::Object(spec)) => spec.clone(),
         Some(_) => return Err(ApiError::bad_request("spec of a TokenRequest must be an object")),
     };
-    let user = format!("system:serviceaccount:{}:{}", call.namespace, call.name);
-    let token = format!("sa-{}", call.cluster.random.uuid());
-    let groups =
-        vec!["system:serviceaccounts".to_owned(), format!("system:serviceaccounts:{}", call.namespace)];
     let mut audiences: Vec<String> = spec
         .get("audiences")
         .and_then(Value::as_array)
         .map(|list| list.iter().filter_map(Value::as_str).map(str::to_owned).collect())
         .unwrap_or_default();
+    let seconds = spec.get("expirationSeconds").and_then(Value::as_i64).unwrap_or(DEFAULT_SECONDS);
+    let causes = token_problems(&audiences, seconds);
+    if !causes.is_empty() {
+        let about = About { group: "authentication.k8s.io", plural: "tokenrequests", kind: "TokenRequest" };
+        return Err(ApiError::invalid(about, "", causes));
+    }
     if audiences.is_empty() {
         audiences.push(API_AUDIENCE.to_owned());
     }
     spec.insert("audiences".to_owned(), json!(audiences));
-    call.cluster.access.add_account_token(&token, user, groups, audiences);
-    let seconds = spec.get("expirationSeconds").and_then(Value::as_i64).unwrap_or(DEFAULT_SECONDS);
     spec.insert("expirationSeconds".to_owned(), json!(seconds));
-    let expires = call.cluster.clock.now().checked_add(jiff::SignedDuration::from_secs(seconds));
+    let token = format!("sa-{}", call.cluster.random.uuid());
+    let now = call.cluster.clock.now();
+    let expires = now.checked_add(SignedDuration::from_secs(seconds)).unwrap_or(Timestamp::MAX);
+    let groups =
+        vec!["system:serviceaccounts".to_owned(), format!("system:serviceaccounts:{}", call.namespace)];
+    let user = User { name: format!("system:serviceaccount:{}:{}", call.namespace, call.name), groups };
+    call.cluster.access.add_account_token(token.clone(), AccountToken { user, audiences, expires }, now);
     let answer = json!({
         "kind": "TokenRequest",
         "apiVersion": "authentication.k8s.io/v1",
         "metadata": {"name": call.name, "namespace": call.namespace},
         "spec": spec,
-        "status": {
-            "token": token,
-            "expirationTimestamp": timestamp_text(expires.unwrap_or(jiff::Timestamp::MAX)),
-        },
+        "status": {"token": token, "expirationTimestamp": timestamp_text(expires)},
     });
     Ok(call.value(201, &answer))
+}
+
+/// What is wrong with the request of a token.
+fn token_problems(audiences: &[String], seconds: i64) -> Vec<Cause> {
+    const MIN_SECONDS: i64 = 600;
+    const MAX_SECONDS: i64 = 1 << 32;
+    let mut causes = Vec::new();
+    if audiences.len() > MAX_AUDIENCES {
+        causes.push(Cause {
+            reason: "FieldValueTooMany",
+            message: format!("Too many: {}: must have at most {MAX_AUDIENCES} items", audiences.len()),
+            field: "spec.audiences".to_owned(),
+        });
+    } else if audiences.iter().map(String::len).sum::<usize>() > MAX_AUDIENCE_BYTES {
+        causes.push(Cause {
+            reason: "FieldValueTooLong",
+            message: format!("Too long: may not be more than {MAX_AUDIENCE_BYTES} bytes"),
+            field: "spec.audiences".to_owned(),
+        });
+    }
+    let invalid = |why| Cause::invalid("spec.expirationSeconds", &json!(seconds), why);
+    if seconds < MIN_SECONDS {
+        causes.push(invalid("may not specify a duration less than 10 minutes"));
+    } else if seconds > MAX_SECONDS {
+        causes.push(invalid("may not specify a duration larger than 2^32 seconds"));
+    }
+    causes
 }
 
 /// Replaces the finalizers in a namespace's spec; the last one lets it go.

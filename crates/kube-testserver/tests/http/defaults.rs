@@ -55,6 +55,24 @@ async fn the_class_of_a_pod_follows_from_its_resources() {
 }
 
 #[tokio::test]
+async fn resources_that_a_pod_cannot_have_as_a_whole_do_not_replace_those_of_its_containers() {
+    let (_server, client) = start_with_client().await;
+    let container =
+        json!({"name": "c", "image": "i:1", "resources": {"limits": {"cpu": "1", "memory": "1Gi"}}});
+    for (resources, class) in [
+        (json!({}), "Guaranteed"),
+        (json!({"limits": {}, "requests": {}}), "Guaranteed"),
+        (json!({"limits": {"example.com/gpu": "1"}}), "Guaranteed"),
+        (json!({"limits": {"hugepages-2Mi": "4Mi"}}), "Burstable"),
+        (json!({"requests": {"cpu": "1"}}), "Burstable"),
+    ] {
+        let spec = json!({"containers": [container], "resources": resources});
+        let pod = made(&client, &format!("/api/v1/{DEFAULT}/pods"), json!({"spec": spec})).await;
+        assert_eq!(pod["status"]["qosClass"], class, "{spec}");
+    }
+}
+
+#[tokio::test]
 async fn missing_requests_are_filled_in_from_limits() {
     let (_server, client) = start_with_client().await;
     let container = json!({"name": "c", "image": "i:1", "resources": {
@@ -117,6 +135,37 @@ async fn an_autoscaler_has_a_cpu_metric_by_default_and_no_generation() {
     let url = format!("{}/a", path("v2"));
     let patched = send_as(&client, Method::PATCH, &url, "application/merge-patch+json", &patch).await.json();
     assert_eq!(patched["metadata"].get("generation"), None);
+}
+
+#[tokio::test]
+async fn a_write_through_an_old_version_of_an_autoscaler_keeps_its_metrics_and_behavior() {
+    let (_server, client) = start_with_client().await;
+    let path = |version: &str| format!("/apis/autoscaling/{version}/{DEFAULT}/horizontalpodautoscalers");
+    let memory = json!({"type": "Resource", "resource": {
+        "name": "memory", "target": {"type": "AverageValue", "averageValue": "1Gi"}}});
+    let spec = json!({"maxReplicas": 3, "minReplicas": 2, "metrics": [memory],
+        "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "a"},
+        "behavior": {"scaleUp": {"stabilizationWindowSeconds": 5}}});
+    let new = json!({"metadata": {"name": "a"}, "spec": spec});
+    assert_eq!(send_json(&client, Method::POST, &path("v2"), &new).await.code, 201);
+    let old = format!("{}/a", path("v1"));
+    let patch = json!({"spec": {"maxReplicas": 5}});
+    let patched = send_as(&client, Method::PATCH, &old, "application/merge-patch+json", &patch).await;
+    assert_eq!(patched.code, 200);
+    assert_eq!(patched.json()["spec"].get("targetCPUUtilizationPercentage"), None);
+    let mut expected = spec.clone();
+    expected["maxReplicas"] = json!(5);
+    let stored = get_json(&client, &format!("{}/a", path("v2"))).await;
+    assert_eq!(stored["spec"], expected);
+    assert_eq!(stored["metadata"].get("annotations"), None);
+
+    let patch = json!({"spec": {"targetCPUUtilizationPercentage": 7}});
+    send_as(&client, Method::PATCH, &old, "application/merge-patch+json", &patch).await;
+    let metrics = get_json(&client, &format!("{}/a", path("v2"))).await["spec"]["metrics"].clone();
+    assert_eq!(
+        (metrics[0].clone(), metrics[1]["resource"]["target"]["averageUtilization"].clone()),
+        (memory, json!(7))
+    );
 }
 
 #[tokio::test]

@@ -10,28 +10,33 @@ impl Walk<'_> {
     /// `multipleOf`, `minimum` and `maximum`, and whether the number fits its format.
     ///
     /// A whole number is compared with the whole part of a bound, as in Kubernetes.
-    pub(super) fn number(&self, schema: &Structural, number: &Number) -> Outcome {
+    pub(super) fn number(&mut self, schema: &Structural, number: &Number) -> Outcome {
         let rules = &schema.rules;
         let mut outcome = Outcome::default();
         let float = number.as_f64().unwrap_or(f64::NAN);
         if let Some(text) = self.out_of_range(schema, "Checked", float, number.as_i64()) {
-            outcome.add(self.unplaced(text));
+            self.report(&mut outcome, |walk| walk.unplaced(text));
         }
         if let Some(factor) = rules.multiple_of {
             let (bound, whole) = self.bound(schema, "MultipleOf", factor, number, &mut outcome);
             // Of a factor below one, a whole number sees only the zero.
             let positive = whole.map_or(factor > 0.0, |(_, factor)| factor > 0);
             if !positive {
-                let text = format!("factor MultipleOf declared for {} must be positive: {bound}", self.path);
-                let value = whole.map_or_else(|| json!(factor), |(_, factor)| json!(factor));
-                outcome.add(self.problem(text, |field, text| invalid(field, &value, text)));
+                self.report(&mut outcome, |walk| {
+                    let path = walk.path.shown();
+                    let text = format!("factor MultipleOf declared for {path} must be positive: {bound}");
+                    let value = whole.map_or_else(|| json!(factor), |(_, factor)| json!(factor));
+                    walk.problem(text, |field, text| invalid(field, &value, text))
+                });
             } else {
                 let fits = match whole {
                     Some((number, factor)) => number % factor == 0,
                     None => is_whole(if factor < 1.0 { 1.0 / factor * float } else { float / factor }),
                 };
                 if !fits {
-                    outcome.add(self.bound_problem("should be a multiple of", &bound, number));
+                    self.report(&mut outcome, |walk| {
+                        walk.bound_problem("should be a multiple of", &bound, number)
+                    });
                 }
             }
         }
@@ -43,7 +48,8 @@ impl Walk<'_> {
             };
             if less || (equal && rules.exclusive_minimum) {
                 let what = if rules.exclusive_minimum { "greater than" } else { "greater than or equal to" };
-                outcome.add(self.bound_problem(&format!("should be {what}"), &bound, number));
+                let what = format!("should be {what}");
+                self.report(&mut outcome, |walk| walk.bound_problem(&what, &bound, number));
             }
         }
         if let Some(maximum) = rules.maximum {
@@ -54,7 +60,8 @@ impl Walk<'_> {
             };
             if more || (equal && rules.exclusive_maximum) {
                 let what = if rules.exclusive_maximum { "less than" } else { "less than or equal to" };
-                outcome.add(self.bound_problem(&format!("should be {what}"), &bound, number));
+                let what = format!("should be {what}");
+                self.report(&mut outcome, |walk| walk.bound_problem(&what, &bound, number));
             }
         }
         outcome.matches += 1;
@@ -63,7 +70,7 @@ impl Walk<'_> {
 
     /// A bound as it is printed, and the number and the bound as whole numbers if they are compared as such.
     fn bound(
-        &self,
+        &mut self,
         schema: &Structural,
         name: &str,
         bound: f64,
@@ -79,7 +86,7 @@ impl Walk<'_> {
             }
             (_, unusable) => {
                 if let Some(text) = unusable {
-                    outcome.add(self.unplaced(text));
+                    self.report(outcome, |walk| walk.unplaced(text));
                 }
                 (print_float(bound), None)
             }
@@ -88,7 +95,7 @@ impl Walk<'_> {
 
     fn bound_problem(&self, what: &str, bound: &str, number: &Number) -> Problem {
         let value = Value::Number(number.clone());
-        let text = format!("{} in body {what} {bound}", self.path);
+        let text = self.said(&format!("{what} {bound}"));
         self.problem(text, |field, text| invalid(field, &value, text))
     }
 
@@ -119,7 +126,7 @@ impl Walk<'_> {
         };
         let with =
             if format.is_empty() { "(default format)".to_owned() } else { format!("with format {format}") };
-        (!fits).then(|| format!("{name} value must be of type {ty} {with} in {}", self.path))
+        (!fits).then(|| format!("{name} value must be of type {ty} {with} in {}", self.path.shown()))
     }
 }
 

@@ -3,6 +3,7 @@ use serde::Deserialize as _;
 use super::super::pattern::Patterns;
 use super::super::props::Props;
 use super::*;
+use crate::paths::copied_bytes;
 
 fn schema(spec: Value) -> Structural {
     let mut written = json!({"type": "object", "properties": {}});
@@ -184,4 +185,66 @@ fn what_was_wrong_before_and_is_untouched_is_let_through() {
     assert_eq!(causes[0].field, "spec.b");
     assert!(schema.check_object(&old, Some(&old)).is_empty());
     assert_eq!(schema.check_object(&old, None).len(), 2);
+}
+
+#[test]
+fn of_many_problems_the_first_are_reported_and_the_rest_are_not_put_into_words() {
+    let rules = schema(json!({"type": "array", "items": {"type": "object",
+        "anyOf": [{"required": ["a"]}], "properties": {"n": {"type": "integer"}}}}));
+    let work = |elements: usize| {
+        let object = json!({"spec": vec![json!({"n": "x"}); elements]});
+        let mut causes = Vec::new();
+        let bytes = copied_bytes(|| causes = rules.check_object(&object, None));
+        (bytes, causes)
+    };
+    let ((few, _), (many, causes)) = (work(4_000), work(8_000));
+    assert_eq!(causes.len(), MAX_PROBLEMS);
+    assert_eq!(
+        causes[0].to_string(),
+        "<nil>: Invalid value: \"\": \"spec[0]\" must validate at least one schema (anyOf)"
+    );
+    assert!(many <= 2 * few, "{few} and {many} bytes of paths");
+}
+
+#[test]
+fn a_problem_behind_many_that_do_not_count_is_reported() {
+    let rules = schema(json!({"type": "object", "properties": {
+        "a": {"type": "array", "items": {"type": "integer"}},
+        "b": {"not": {"items": {"type": "integer"}}},
+        "c": {"type": "integer"}}}));
+    let wrong = vec![json!("x"); 2 * MAX_PROBLEMS];
+    let old = json!({"spec": {"a": wrong}});
+    let new = json!({"spec": {"a": wrong, "b": wrong, "c": "x"}});
+    let causes = rules.check_object(&new, Some(&old));
+    assert_eq!(causes.iter().map(|cause| cause.field.as_str()).collect::<Vec<_>>(), ["spec.c"]);
+    assert_eq!(rules.check_object(&new, None).len(), MAX_PROBLEMS);
+}
+
+#[test]
+fn many_problems_below_a_long_name_do_not_repeat_it() {
+    let rules = schema(json!({"type": "object", "additionalProperties": {"type": "object",
+        "additionalProperties": {"type": "integer"}}}));
+    let work = |fields: usize| {
+        let below: Value = (0..fields).map(|at| (at.to_string(), json!("x"))).collect();
+        let spec: Value = [("k".repeat(10 * fields), below)].into_iter().collect();
+        let object = json!({"spec": spec});
+        // What is unchanged is put into words before it is let through.
+        copied_bytes(|| assert!(rules.check_object(&object, Some(&object)).is_empty()))
+    };
+    let (few, many) = (work(2_000), work(4_000));
+    assert!(many <= 2 * few + 10_000, "{few} and {many} bytes of paths");
+}
+
+#[test]
+fn the_keys_of_a_list_are_read_once_for_each_of_its_elements() {
+    let rules =
+        schema(json!({"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"],
+        "items": {"type": "object", "properties": {"k": {"type": "integer"}, "v": {"type": "string"}}}}));
+    let list = |elements: usize| json!({"spec": (0..elements).map(|at| json!({"k": at, "v": at})).collect::<Vec<_>>()});
+    let read = |elements: usize| {
+        let before = KEYS_READ.get();
+        assert!(rules.check_object(&list(elements), Some(&list(elements))).is_empty());
+        KEYS_READ.get() - before
+    };
+    assert_eq!((read(1_000), read(2_000)), (2_000, 4_000));
 }
