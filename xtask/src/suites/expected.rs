@@ -52,6 +52,20 @@ impl Expected {
         Ok(expected)
     }
 
+    /// Fails if an entry is of a suite that is not among these: it would be compared with nothing.
+    pub(super) fn check_suites(&self, suites: &[String]) -> Result<(), String> {
+        let named: BTreeSet<&String> = self.failures.iter().map(|failure| &failure.suite).collect();
+        let unknown: Vec<String> = named
+            .into_iter()
+            .filter(|suite| !suites.contains(suite))
+            .map(|suite| format!("{suite:?}"))
+            .collect();
+        if unknown.is_empty() {
+            return Ok(());
+        }
+        Err(format!("there is no suite {}; there are {}", unknown.join(", "), suites.join(", ")))
+    }
+
     /// Compares what became of the specs of a suite with what was expected.
     ///
     /// Specs that have the same text count as one, which fails if one of them does.
@@ -212,6 +226,17 @@ mod tests {
         assert_eq!(judge(&skipped, true, &[]), ["skipped: lists"]);
         let timed_out = judge(&[("gets", State::Passed)], false, &["Suite Timeout Elapsed"]);
         assert_eq!(timed_out, ["the suite failed: Suite Timeout Elapsed"]);
+    }
+
+    #[test]
+    fn an_entry_of_a_suite_that_does_not_exist_is_refused() {
+        let check = |suites: &[&str]| {
+            let suites: Vec<String> = suites.iter().map(|&suite| suite.to_owned()).collect();
+            Expected::parse(LIST).unwrap().check_suites(&suites)
+        };
+        assert_eq!(check(&["builder", "cache", "client"]), Ok(()));
+        let misspelt = Err("there is no suite \"client\"; there are cache, clients".to_owned());
+        assert_eq!(check(&["cache", "clients"]), misspelt);
     }
 
     #[test]

@@ -66,10 +66,13 @@ pub(crate) fn gate() -> Result<Suite, Failed> {
 /// Runs the suites with these names, or all; fails unless exactly the expected specs fail.
 pub(crate) fn run(against: Against, names: &[String]) -> Result<(), Failed> {
     let sources = Sources::read(Program::ControllerRuntime).map_err(e2e::failed)?;
-    let expected = Expected::read(&sources.folder().join(EXPECTED))?;
+    let list = sources.folder().join(EXPECTED);
+    let expected = Expected::read(&list)?;
     e2e::program(Program::ControllerRuntime, false)?;
     let binaries = sources.binary(&e2e::usable_go(&sources)?).map_err(e2e::failed)?;
-    let suites = chosen(suites_in(&binaries)?, names)?;
+    let built = suites_in(&binaries)?;
+    expected.check_suites(&built).map_err(|why| Failed::new(format!("{}: {why}", list.display())))?;
+    let suites = chosen(built, names)?;
     let folder = server::Folder::new()?;
     let runner = Runner {
         against,
@@ -88,7 +91,6 @@ pub(crate) fn run(against: Against, names: &[String]) -> Result<(), Failed> {
     if complaints.is_empty() {
         return Ok(());
     }
-    let list = sources.folder().join(EXPECTED);
     Err(Failed::new(format!("{}\nwhat may fail is in {}", complaints.join("\n"), list.display())))
 }
 
