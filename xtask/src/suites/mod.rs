@@ -28,6 +28,9 @@ pub(crate) enum Against {
 /// The module that has the suites.
 const MODULE: &str = "sigs.k8s.io/controller-runtime";
 
+/// The packages whose suites have to be built: those that `suites.go` imports.
+const PACKAGES: [&str; 6] = ["builder", "cache", "client", "controller", "envtest", "manager"];
+
 /// The specs that may fail, in the folder of the module's version.
 const EXPECTED: &str = "expected-failures.yaml";
 
@@ -44,7 +47,8 @@ const PROGRAM_LIMIT: &str = "-test.timeout=6m";
 /// How much of a log is shown.
 const LOG_LINES: usize = 40;
 
-/// Returns the step of the gate and what is to be said of it at the end; fails if it is left out and must not be.
+/// Returns the gate's step and the line printed about it at the end. Without Go the step is left out; with
+/// `KUBE_INFORMER_REQUIRE_E2E=1` that is an error.
 pub(crate) fn gate() -> Result<Suite, Failed> {
     let sources = Sources::read(Program::ControllerRuntime).map_err(e2e::failed)?;
     let version = sources.controller_runtime();
@@ -71,6 +75,7 @@ pub(crate) fn run(against: Against, names: &[String]) -> Result<(), Failed> {
     e2e::program(Program::ControllerRuntime, false)?;
     let binaries = sources.binary(&e2e::usable_go(&sources)?).map_err(e2e::failed)?;
     let built = suites_in(&binaries)?;
+    check_built(&built).map_err(|why| Failed::new(format!("{}: {why}", binaries.display())))?;
     expected.check_suites(&built).map_err(|why| Failed::new(format!("{}: {why}", list.display())))?;
     let suites = chosen(built, names)?;
     let folder = server::Folder::new()?;
@@ -166,6 +171,21 @@ fn suites_in(binaries: &Path) -> Result<Vec<String>, Failed> {
     Ok(suites)
 }
 
+/// Fails unless the suites of exactly these packages were built: one that is not built is not run, and nothing else notices.
+fn check_built(built: &[String]) -> Result<(), String> {
+    let missing: Vec<&str> =
+        PACKAGES.into_iter().filter(|package| built.iter().all(|suite| suite != package)).collect();
+    if !missing.is_empty() {
+        return Err(format!("no suite of {} was built; suites.go has to import it", missing.join(", ")));
+    }
+    let others: Vec<&str> =
+        built.iter().map(String::as_str).filter(|suite| !PACKAGES.contains(suite)).collect();
+    if others.is_empty() {
+        return Ok(());
+    }
+    Err(format!("a suite of {} was built; the list of packages has to name it", others.join(", ")))
+}
+
 fn chosen(suites: Vec<String>, names: &[String]) -> Result<Vec<String>, Failed> {
     match names.iter().find(|name| !suites.contains(name)) {
         Some(name) => {
@@ -190,4 +210,36 @@ fn end_of(log: &Path) -> String {
     let text = String::from_utf8_lossy(&text);
     let lines: Vec<&str> = text.lines().collect();
     lines[lines.len().saturating_sub(LOG_LINES)..].join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_package_whose_suite_was_not_built_is_named_and_so_is_one_too_many() {
+        let check = |suites: &[&str]| {
+            let suites: Vec<String> = suites.iter().map(|&suite| suite.to_owned()).collect();
+            check_built(&suites)
+        };
+        assert_eq!(check(&PACKAGES), Ok(()));
+        let without: Vec<&str> = PACKAGES.into_iter().filter(|package| *package != "envtest").collect();
+        assert_eq!(
+            check(&without),
+            Err("no suite of envtest was built; suites.go has to import it".to_owned())
+        );
+        let with: Vec<&str> = PACKAGES.into_iter().chain(["webhook"]).collect();
+        let why = "a suite of webhook was built; the list of packages has to name it".to_owned();
+        assert_eq!(check(&with), Err(why));
+        assert!(check(&[]).is_err());
+    }
+
+    #[test]
+    fn the_packages_are_those_that_the_module_imports() {
+        let sources = Sources::read(Program::ControllerRuntime).unwrap();
+        let text = std::fs::read_to_string(sources.folder().join("suites.go")).unwrap();
+        let prefix = format!("_ \"{MODULE}/pkg/");
+        let imports = text.lines().filter_map(|line| line.trim().strip_prefix(&prefix)?.strip_suffix('"'));
+        assert_eq!(imports.collect::<Vec<_>>(), PACKAGES);
+    }
 }

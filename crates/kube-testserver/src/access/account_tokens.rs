@@ -62,7 +62,8 @@ fn has_expired(expires: Timestamp, now: Timestamp) -> bool {
 fn size(token: &str, account: &AccountToken) -> usize {
     let texts = account.user.groups.iter().chain(&account.audiences);
     let bytes: usize = texts.map(|text| size_of::<String>() + text.len()).sum();
-    size_of::<AccountToken>() + token.len() + account.user.name.len() + bytes
+    let user = &account.user;
+    size_of::<AccountToken>() + token.len() + user.name.len() + user.uid.len() + user.credential.len() + bytes
 }
 
 #[cfg(test)]
@@ -72,7 +73,7 @@ mod tests {
 
     fn account(expires: i64, audience: &str) -> AccountToken {
         AccountToken {
-            user: User { name: "robot".to_owned(), groups: Vec::new() },
+            user: User { name: "robot".to_owned(), ..User::default() },
             audiences: vec![audience.to_owned()],
             expires: at(expires),
         }

@@ -23,11 +23,15 @@ const AUTHENTICATED: &str = "system:authenticated";
 /// The audience of this server's own tokens.
 pub(crate) const API_AUDIENCE: &str = "https://kubernetes.default.svc";
 
-/// Somebody who sends requests.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The sender of a request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct User {
     pub(crate) name: String,
     pub(crate) groups: Vec<String>,
+    /// The uid of a service account; empty for other users.
+    pub(crate) uid: String,
+    /// The identity of a service account's token, `JTI=<uuid>`; empty for other users.
+    pub(crate) credential: String,
 }
 
 /// The users and rules of a server.
@@ -73,7 +77,7 @@ impl Access {
         groups: impl IntoIterator<Item = impl Into<String>>,
     ) {
         let groups = groups.into_iter().map(Into::into).chain([AUTHENTICATED.to_owned()]).collect();
-        self.inner.write().users.insert(token.into(), User { name: name.into(), groups });
+        self.inner.write().users.insert(token.into(), User { name: name.into(), groups, ..User::default() });
     }
 
     /// Makes a token of a service account known until it expires. Of too many tokens, those that expire first are forgotten.
@@ -118,12 +122,13 @@ impl Access {
             None => Ok(User {
                 name: "system:anonymous".to_owned(),
                 groups: vec!["system:unauthenticated".to_owned()],
+                ..User::default()
             }),
         }
     }
 
-    /// Authenticates a token for these audiences; no audiences stand for this server. Returns the user and the audiences
-    /// that match, or the reason that a `TokenReview` states.
+    /// Authenticates a token for these audiences. An empty list means the audience of this server. Returns the user and the
+    /// audiences that match, or the reason that a `TokenReview` states.
     pub(crate) fn review(
         &self,
         token: &str,

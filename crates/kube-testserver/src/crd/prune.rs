@@ -207,7 +207,7 @@ mod tests {
             let inner = if keep { inner } else { json!({"type": "object"}) };
             let schema = json!({"type": "object", "additionalProperties": inner});
             let schema = Structural::compile(Props::deserialize(schema).unwrap(), &mut Patterns::default());
-            let below: Value = (0..fields).map(|at| (at.to_string(), json!("x"))).collect();
+            let below: Value = (0..fields).map(|at| (format!("{at:04}"), json!("x"))).collect();
             let name = "k".repeat(10 * fields);
             let mut object = Value::Object([(name, below)].into_iter().collect());
             let mut removed = Vec::new();

@@ -201,39 +201,83 @@ pub(super) fn check_timeout(query: &Query) -> Result<(), ApiError> {
     let text = query.get("timeout").unwrap_or("");
     match duration_problem(text) {
         Some(why) if !text.is_empty() => {
-            let why =
-                format!("invalid timeout specified in the request URL - time: {why} duration \"{text}\"");
+            let text = quoted(text);
+            let why = format!("invalid timeout specified in the request URL - time: {why} duration {text}");
             Err(ApiError::bad_request(why))
         }
         _ => Ok(()),
     }
 }
 
-/// What is wrong with a duration such as `1h30m` or `-1.5s`.
-fn duration_problem(text: &str) -> Option<&'static str> {
-    const UNITS: [&str; 8] = ["ns", "us", "\u{b5}s", "\u{3bc}s", "ms", "s", "m", "h"];
+/// Returns why a text is no duration such as `1h30m` or `-1.5s`, in the words of Go. Its nanoseconds must fit into 64 bits.
+fn duration_problem(text: &str) -> Option<String> {
+    const INVALID: &str = "invalid";
+    /// The nanoseconds of the longest negative duration. The longest positive one has one less.
+    const MOST: u128 = 1 << 63;
+    /// Digits of a fraction that count: more say less than a nanosecond, of any unit.
+    const FRACTION_DIGITS: usize = 18;
+    const UNITS: [(&str, u128); 8] = [
+        ("ns", 1),
+        ("us", 1_000),
+        ("\u{b5}s", 1_000),
+        ("\u{3bc}s", 1_000),
+        ("ms", 1_000_000),
+        ("s", 1_000_000_000),
+        ("m", 60_000_000_000),
+        ("h", 3_600_000_000_000),
+    ];
     let mut rest = text.strip_prefix(['-', '+']).unwrap_or(text);
     if rest == "0" {
         return None;
     }
     if rest.is_empty() {
-        return Some("invalid");
+        return Some(INVALID.to_owned());
     }
+    let mut total = 0;
     while !rest.is_empty() {
-        let unit_at = rest.find(|c: char| c != '.' && !c.is_ascii_digit());
-        let number = &rest[..unit_at.unwrap_or(rest.len())];
-        if !number.contains(|c: char| c.is_ascii_digit()) || number.matches('.').count() > 1 {
-            return Some("invalid");
-        }
-        let Some(unit_at) = unit_at else { return Some("missing unit in") };
-        let after = &rest[unit_at..];
+        let (whole, after) = digits(rest);
+        let (fraction, after) = after.strip_prefix('.').map_or(("", after), digits);
+        let count = if whole.is_empty() { Some(0) } else { whole.parse::<u128>().ok() };
+        let Some(count) = count.filter(|count| *count <= MOST && whole.len() + fraction.len() > 0) else {
+            return Some(INVALID.to_owned());
+        };
         let end = after.find(|c: char| c == '.' || c.is_ascii_digit()).unwrap_or(after.len());
-        if !UNITS.contains(&&after[..end]) {
-            return Some("invalid");
+        let (name, after) = after.split_at(end);
+        if name.is_empty() {
+            return Some("missing unit in".to_owned());
         }
-        rest = &after[end..];
+        let Some((_, nanos)) = UNITS.iter().find(|(unit, _)| *unit == name) else {
+            return Some(format!("unknown unit {} in", quoted(name)));
+        };
+        let fraction = &fraction[..fraction.len().min(FRACTION_DIGITS)];
+        let parts =
+            fraction.parse::<u128>().unwrap_or(0) * nanos / fraction.bytes().fold(1, |scale, _| scale * 10);
+        total += count * nanos + parts;
+        if total > MOST {
+            return Some(INVALID.to_owned());
+        }
+        rest = after;
     }
-    None
+    (total == MOST && !text.starts_with('-')).then(|| INVALID.to_owned())
+}
+
+/// Splits a text behind the digits that it begins with.
+fn digits(text: &str) -> (&str, &str) {
+    text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()))
+}
+
+/// Quotes a text as Go's errors about times do.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for byte in text.bytes() {
+        match byte {
+            b'"' | b'\\' => quoted.extend(['\\', char::from(byte)]),
+            b' '..=0x7f => quoted.push(char::from(byte)),
+            _ => quoted.push_str(&format!("\\x{byte:02x}")),
+        }
+    }
+    quoted.push('"');
+    quoted
 }
 
 /// What the rows of a table shall carry.
@@ -260,12 +304,49 @@ mod tests {
 
     #[test]
     fn durations_have_a_number_and_a_unit_as_often_as_they_like() {
-        for good in ["0", "1s", "1h30m", "-1.5s", "+.5ms", "3us"] {
+        for good in ["0", "-0", "1s", "1h30m", "-1.5s", "+.5ms", "3us", "3\u{b5}s", "1.s"] {
             assert_eq!(duration_problem(good), None, "{good}");
         }
-        assert_eq!(duration_problem("5"), Some("missing unit in"));
-        for bad in ["", "abc", "s", "1.2.3s", "1x", "1s2"] {
-            assert!(duration_problem(bad).is_some(), "{bad}");
+        for (bad, why) in [
+            ("5", "missing unit in"),
+            ("1.2.3s", "missing unit in"),
+            ("1s2", "missing unit in"),
+            ("1x", "unknown unit \"x\" in"),
+            ("1\u{e9}\"", r#"unknown unit "\xc3\xa9\"" in"#),
+            ("", "invalid"),
+            ("-", "invalid"),
+            ("abc", "invalid"),
+            ("s", "invalid"),
+            (".s", "invalid"),
+            ("--1s", "invalid"),
+        ] {
+            assert_eq!(duration_problem(bad).as_deref(), Some(why), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_duration_has_no_more_nanoseconds_than_64_bits_hold() {
+        for good in [
+            "2562047h47m16.854775807s",
+            "-2562047h47m16.854775808s",
+            "9223372036854775807ns",
+            "-9223372036854775808ns",
+            "0.99999999999999999999999999999999999999999999h",
+            "00000000000000000000000000000000000000000000001h",
+        ] {
+            assert_eq!(duration_problem(good), None, "{good}");
+        }
+        for long in [
+            "3000000h",
+            "-3000000h",
+            "2562047h47m16.854775808s",
+            "-2562047h47m16.854775809s",
+            "9223372036854775808ns",
+            "9223372036854775809x",
+            "9999999999999999999999999999999999999999999999s",
+            "2000000h2000000h",
+        ] {
+            assert_eq!(duration_problem(long).as_deref(), Some("invalid"), "{long}");
         }
     }
 

@@ -119,7 +119,7 @@ pub(crate) struct Selectable {
     pub(crate) label: Box<str>,
     /// Where the value is, as field names from the root.
     pub(crate) path: Vec<Box<str>>,
-    /// Where it is if that field is absent or empty; no field names if there is no such place.
+    /// The path to use instead when the field is absent or empty; empty if there is no such path.
     pub(crate) fallback: Vec<Box<str>>,
     /// The value of an absent field.
     pub(crate) absent: &'static str,
@@ -173,10 +173,12 @@ impl Resource {
         }
     }
 
-    /// Returns the group and version in which objects are stored; none for kinds that are not stored.
+    /// Returns the group and version in which objects are stored, as discovery knows them. None for kinds that are not stored,
+    /// and for custom kinds whose storage version is not served.
     fn storage_version<'a>(&'a self, catalog: &'a Catalog) -> Option<(&'a str, &'a str)> {
         if let Some((definition, _)) = &self.custom {
-            return Some((&self.group, &definition.storage_version()?.name));
+            let stored = definition.storage_version().filter(|version| version.served)?;
+            return Some((&self.group, &stored.name));
         }
         if !self.verbs.contains(&Verb::Get) || !self.verbs.contains(&Verb::Create) {
             return None;
@@ -190,7 +192,7 @@ impl Resource {
     }
 
     /// Returns discovery's hash of the storage version: the first eight bytes of the SHA-256 of `GROUP/VERSION/KIND`, in
-    /// base64. None for kinds that are not stored.
+    /// base64. None without a storage version.
     pub(crate) fn storage_version_hash(&self, catalog: &Catalog) -> Option<String> {
         let (group, version) = self.storage_version(catalog)?;
         let stored = format!("{group}/{version}/{}", self.kind);

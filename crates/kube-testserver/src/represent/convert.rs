@@ -6,7 +6,7 @@
 
 mod autoscaler;
 
-pub(crate) use autoscaler::has_other_metrics;
+pub(crate) use autoscaler::{complete_behavior, has_other_metrics};
 
 use serde_json::{Map, Value};
 

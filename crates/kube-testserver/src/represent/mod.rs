@@ -7,7 +7,7 @@ mod list;
 mod proto;
 mod recent;
 
-pub(crate) use convert::{from_storage, has_other_metrics, to_storage};
+pub(crate) use convert::{complete_behavior, from_storage, has_other_metrics, to_storage};
 pub(crate) use list::{ListMeta, list_reply};
 pub(crate) use proto::protobuf_of;
 pub(crate) use recent::Recent;

@@ -62,12 +62,6 @@ fn store_new(
     owned: bool,
 ) -> Result<Created, ApiError> {
     place(resource, namespace, &mut object)?;
-    // A version that is no number counts as none. A dry run repeats what it was given.
-    let versioned =
-        parse_version(metadata::text(&object, "resourceVersion")).is_ok_and(|version| version > 0);
-    if versioned && !options.dry_run {
-        return Err(ApiError::new(500, "", "resourceVersion should not be set on objects to be created"));
-    }
     let mut warnings = conform(resource, &mut object, options)?;
     warnings.extend(metadata::finalizer_warnings(resource, None, &object));
     if resource.namespaced {
@@ -77,9 +71,6 @@ fn store_new(
     crds::check_create(cluster, resource, metadata::text(&object, "name"))?;
     let generated =
         metadata::text(&object, "name").is_empty() && !metadata::text(&object, "generateName").is_empty();
-    if !options.dry_run {
-        metadata::of(&mut object).remove("resourceVersion");
-    }
     set_system_fields(cluster, resource, &mut object);
     rules::before_create(cluster, resource, options.endpoint, &mut object)?;
     for _ in 0..GENERATE_NAME_TRIES {
@@ -119,6 +110,10 @@ fn insert(
     let name = metadata::text(&object, "name").to_owned();
     let prepared = crds::before_write(cluster, resource, None, &mut object)?;
     crds::own_status(cluster, resource, &mut object);
+    // A dry run repeats the version that it was given.
+    if !options.dry_run {
+        take_version(&mut object)?;
+    }
     let draft = draft(resource, namespace, &name, object);
     if options.dry_run {
         let exists = cluster.store.get(resource.table, &draft.key).is_some();
@@ -128,6 +123,16 @@ fn insert(
     let warnings = prepared.warnings();
     prepared.commit(cluster);
     Ok(Some((stored, warnings)))
+}
+
+/// Removes the version of a new object if it is 0 or no number; fails if it is another. Kubernetes refuses it in the store,
+/// after all other checks.
+fn take_version(object: &mut Value) -> Result<(), ApiError> {
+    if parse_version(metadata::text(object, "resourceVersion")).is_ok_and(|version| version > 0) {
+        return Err(ApiError::new(500, "", "resourceVersion should not be set on objects to be created"));
+    }
+    metadata::of(object).remove("resourceVersion");
+    Ok(())
 }
 
 /// Records who wrote what.

@@ -3,12 +3,12 @@
 //! Kubernetes fills them in whenever it reads an object, so a client that compares what it wrote with what it
 //! reads meets them everywhere. What admission plugins add (tolerations, priorities, addresses) is not here.
 
+mod resources;
+
 use serde_json::{Map, Value, json};
 
-use super::qos;
 use crate::kinds::Resource;
-use crate::represent::has_other_metrics;
-use crate::schema::{quantity_in_nanos, quantity_sum};
+use crate::represent::{complete_behavior, has_other_metrics};
 
 type Object = Map<String, Value>;
 
@@ -20,7 +20,7 @@ pub(crate) fn fill(resource: &Resource, object: &mut Value) {
             if let Some(spec) = child(object, "spec") {
                 pod_spec(spec);
                 set(spec, "enableServiceLinks", || json!(true));
-                requests(spec);
+                resources::requests(spec);
             }
         }
         ("", "podtemplates") => template(object),
@@ -55,6 +55,7 @@ pub(crate) fn fill(resource: &Resource, object: &mut Value) {
                 if !is_measured {
                     autoscaler_target(&resource.version, spec);
                 }
+                complete_behavior(spec);
             }
         }
         ("", "limitranges") => {
@@ -79,6 +80,7 @@ pub(crate) fn status(resource: &Resource, object: &mut Object) {
         | ("", "resourcequotas")
         | ("admissionregistration.k8s.io", "validatingadmissionpolicies")
         | ("apiregistration.k8s.io", "apiservices")
+        | ("certificates.k8s.io", "certificatesigningrequests" | "podcertificaterequests")
         | ("flowcontrol.apiserver.k8s.io", _)
         | ("networking.k8s.io", "servicecidrs")
         | ("resource.k8s.io", "resourceclaims") => json!({}),
@@ -121,71 +123,6 @@ fn limit_range(limit: &mut Object) {
     }
     for (from, to) in [("max", "default"), ("default", "defaultRequest"), ("min", "defaultRequest")] {
         fill_from(limit, from, to);
-    }
-}
-
-/// Fills in missing requests from limits. A pod with limits of its own requests as much CPU and memory as its containers do
-/// together, and as much as its limits where they request nothing.
-fn requests(spec: &mut Object) {
-    for list in ["containers", "initContainers"] {
-        for resources in elements(spec, list).filter_map(|container| child(container, "resources")) {
-            fill_from(resources, "limits", "requests");
-        }
-    }
-    let Some(resources) = spec.get("resources").and_then(Value::as_object) else { return };
-    let Some(limits) = resources.get("limits").and_then(Value::as_object) else { return };
-    if limits.is_empty() {
-        return;
-    }
-    let mut requests = resources.get("requests").and_then(Value::as_object).cloned().unwrap_or_default();
-    for name in ["cpu", "memory"] {
-        if let Some(requested) = requested(spec, name) {
-            set(&mut requests, name, || json!(requested));
-        }
-    }
-    for (name, limit) in limits.iter().filter(|(name, _)| qos::is_pod_level(name)) {
-        set(&mut requests, name, || limit.clone());
-    }
-    if !requests.is_empty()
-        && let Some(resources) = child(spec, "resources")
-    {
-        resources.insert("requests".to_owned(), Value::Object(requests));
-    }
-}
-
-/// What the containers of a pod request of a resource at most at one time; none if none of them requests it. Those that
-/// initialize the pod run one after the other, beside the sidecars before them.
-fn requested(spec: &Object, resource: &str) -> Option<String> {
-    let list = |list: &str| spec.get(list).and_then(Value::as_array).into_iter().flatten();
-    let request =
-        |container: &Value| container["resources"]["requests"][resource].as_str().map(str::to_owned);
-    let add = |sum: &mut Option<String>, more: Option<String>| {
-        *sum = match (sum.take(), more) {
-            (Some(sum), Some(more)) => Some(quantity_sum(&sum, &more)),
-            (sum, more) => sum.or(more),
-        };
-    };
-    let (mut running, mut sidecars, mut most) = (None, None, None::<String>);
-    list("containers").for_each(|container| add(&mut running, request(container)));
-    for container in list("initContainers") {
-        let mut now = request(container);
-        if container["restartPolicy"] == "Always" {
-            add(&mut running, now.clone());
-            add(&mut sidecars, now);
-            now = sidecars.clone();
-        } else {
-            add(&mut now, sidecars.clone());
-        }
-        most = larger(most, now);
-    }
-    larger(running, most)
-}
-
-/// The larger of two quantities; the first if they are equal.
-fn larger(one: Option<String>, other: Option<String>) -> Option<String> {
-    match (one, other) {
-        (Some(one), Some(other)) if quantity_in_nanos(&other) > quantity_in_nanos(&one) => Some(other),
-        (one, other) => one.or(other),
     }
 }
 
@@ -381,7 +318,7 @@ mod tests {
     use crate::kinds::builtin_resources;
     use crate::storage::{HistoryLimits, Store};
 
-    fn filled(group: &str, plural: &str, mut object: Value) -> Value {
+    pub(super) fn filled(group: &str, plural: &str, mut object: Value) -> Value {
         let store = Store::new(HistoryLimits { changes: 1, bytes: 1 });
         let resources = builtin_resources(&store);
         let resource = resources.iter().find(|resource| resource.is(group, plural)).expect(plural);
@@ -430,44 +367,6 @@ mod tests {
             json!({"spec": {"type": "ExternalName", "ports": [{"port": 80, "targetPort": "http"}]}}),
         );
         assert_eq!(service["spec"]["ports"][0], json!({"port": 80, "targetPort": "http", "protocol": "TCP"}));
-    }
-
-    #[test]
-    fn a_pod_with_limits_requests_what_its_containers_request() {
-        let requests = |resources: Value, containers: Value, init: Value| {
-            let spec = json!({"resources": resources, "containers": containers, "initContainers": init});
-            filled("", "pods", json!({"spec": spec}))["spec"]["resources"]["requests"].clone()
-        };
-        let cpu = |cpu: &str| json!({"name": "c", "image": "i:1", "resources": {"requests": {"cpu": cpu}}});
-        let sidecar = |cpu: &str| json!({"name": "s", "restartPolicy": "Always", "resources": {"requests": {"cpu": cpu}}});
-        let limits = json!({"limits": {"cpu": "1", "memory": "1Gi"}});
-        for (containers, init, expected) in [
-            (json!([cpu("100m")]), json!([]), json!({"cpu": "100m", "memory": "1Gi"})),
-            (json!([cpu("100m"), cpu("200m")]), json!([]), json!({"cpu": "300m", "memory": "1Gi"})),
-            (
-                json!([cpu("100m")]),
-                json!([cpu("400m"), cpu("500m")]),
-                json!({"cpu": "500m", "memory": "1Gi"}),
-            ),
-            (
-                json!([cpu("100m")]),
-                json!([sidecar("50m"), cpu("90m")]),
-                json!({"cpu": "150m", "memory": "1Gi"}),
-            ),
-            (
-                json!([cpu("100m")]),
-                json!([sidecar("50m"), cpu("190m")]),
-                json!({"cpu": "240m", "memory": "1Gi"}),
-            ),
-            (json!([{"name": "c"}]), json!([]), json!({"cpu": "1", "memory": "1Gi"})),
-        ] {
-            assert_eq!(requests(limits.clone(), containers, init), expected);
-        }
-        // CPU is requested though it has no limit; what a pod cannot have as a whole is not.
-        let other = json!({"limits": {"hugepages-2Mi": "4Mi", "example.com/gpu": "1"}, "requests": {"memory": "1Gi"}});
-        let expected = json!({"cpu": "100m", "memory": "1Gi", "hugepages-2Mi": "4Mi"});
-        assert_eq!(requests(other, json!([cpu("100m")]), json!([])), expected);
-        assert_eq!(requests(json!({"limits": {}}), json!([cpu("100m")]), json!([])), Value::Null);
     }
 
     #[test]

@@ -130,9 +130,11 @@ pub(crate) fn finalizer_warnings(resource: &Resource, old: Option<&Value>, new: 
     added.sort_unstable();
     added.dedup();
     let warning = |name: &str| {
+        // A dot makes it a domain, which lacks only the path.
+        let path = if name.contains('.') { " including a path (/)" } else { "" };
         format!(
-            "metadata.finalizers: \"{name}\": prefer a domain-qualified finalizer name to avoid accidental conflicts \
-             with other finalizer writers"
+            "metadata.finalizers: \"{name}\": prefer a domain-qualified finalizer name{path} to avoid accidental \
+             conflicts with other finalizer writers"
         )
     };
     added.into_iter().filter(|name| lacks_domain(name)).take(MAX_WARNINGS).map(warning).collect()

@@ -13,11 +13,12 @@ const COMPUTE: [&str; 2] = ["cpu", "memory"];
 type Sums<'a> = BTreeMap<&'a str, i128>;
 
 /// Computes the class of a pod spec. Guaranteed: every container limits CPU and memory and requests as much. Best effort: no
-/// requests and no limits. Pod-level resources replace those of the containers if there are any that a pod can have.
+/// requests and no limits. If the pod itself has `resources`, even empty ones, only these count, and the containers are
+/// ignored: Kubernetes 1.36 does not look into them first, as 1.37 does.
 pub(super) fn class(spec: &Value) -> &'static str {
     let (mut requests, mut limits) = (Sums::new(), Sums::new());
     let mut all_limited = true;
-    let whole = spec.get("resources").filter(|resources| has_pod_level(resources));
+    let whole = spec.get("resources").filter(|resources| !resources.is_null());
     let parts: Vec<&Value> = match whole {
         Some(resources) => vec![resources],
         None => ["containers", "initContainers"]
@@ -39,12 +40,12 @@ pub(super) fn class(spec: &Value) -> &'static str {
 
 /// Whether a pod as a whole can request and limit this resource, as it can CPU, memory and huge pages.
 pub(super) fn is_pod_level(resource: &str) -> bool {
-    COMPUTE.contains(&resource) || resource.starts_with("hugepages-")
+    COMPUTE.contains(&resource) || is_huge_pages(resource)
 }
 
-fn has_pod_level(resources: &Value) -> bool {
-    let mut lists = ["requests", "limits"].iter().filter_map(|list| resources[*list].as_object());
-    lists.any(|list| list.keys().any(|name| is_pod_level(name)))
+/// Whether this resource is huge pages, of any size.
+pub(super) fn is_huge_pages(resource: &str) -> bool {
+    resource.starts_with("hugepages-")
 }
 
 /// Adds positive quantities to their sums; returns how many there were.

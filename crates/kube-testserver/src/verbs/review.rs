@@ -44,7 +44,7 @@ pub(crate) fn review(call: &Call) -> Result<Response<Body>, ApiError> {
         "selfsubjectaccessreviews" => json!({"allowed": allowed(call, &call.user, &review["spec"])?}),
         "subjectaccessreviews" | "localsubjectaccessreviews" => {
             let name = review["spec"]["user"].as_str().unwrap_or("").to_owned();
-            let user = User { name, groups: texts(&review["spec"]["groups"]) };
+            let user = User { name, groups: texts(&review["spec"]["groups"]), ..User::default() };
             json!({"allowed": allowed(call, &user, &review["spec"])?})
         }
         // The rules of a server are an ordered list with denials: what kubectl can show is an approximation.
@@ -95,5 +95,12 @@ fn texts(list: &Value) -> Vec<String> {
 }
 
 fn user_info(user: &User) -> Value {
-    json!({"username": user.name, "groups": user.groups})
+    let mut info = json!({"username": user.name, "groups": user.groups});
+    if !user.uid.is_empty() {
+        info["uid"] = json!(user.uid);
+    }
+    if !user.credential.is_empty() {
+        info["extra"] = json!({"authentication.kubernetes.io/credential-id": [user.credential]});
+    }
+    info
 }

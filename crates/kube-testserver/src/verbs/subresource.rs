@@ -219,7 +219,7 @@ const MAX_AUDIENCE_BYTES: usize = 8 << 10;
 /// Makes a token for a service account, which the server accepts until it expires.
 async fn token(call: &Call) -> Result<Response<Body>, ApiError> {
     const DEFAULT_SECONDS: i64 = 3600;
-    find(call).await?;
+    let account = live_object(&call.resource, &*find(call).await?);
     let request = decode::parse("TokenRequest", &call.content_type, &call.body)?;
     let mut spec = match request.get("spec") {
         None | Some(Value::Null) => serde_json::Map::new(),
@@ -247,7 +247,12 @@ async fn token(call: &Call) -> Result<Response<Body>, ApiError> {
     let expires = now.checked_add(SignedDuration::from_secs(seconds)).unwrap_or(Timestamp::MAX);
     let groups =
         vec!["system:serviceaccounts".to_owned(), format!("system:serviceaccounts:{}", call.namespace)];
-    let user = User { name: format!("system:serviceaccount:{}:{}", call.namespace, call.name), groups };
+    let user = User {
+        name: format!("system:serviceaccount:{}:{}", call.namespace, call.name),
+        groups,
+        uid: metadata::text(&account, "uid").to_owned(),
+        credential: format!("JTI={}", call.cluster.random.uuid()),
+    };
     call.cluster.access.add_account_token(token.clone(), AccountToken { user, audiences, expires }, now);
     let answer = json!({
         "kind": "TokenRequest",

@@ -116,8 +116,9 @@ pub(crate) fn update_object(
         place(resource, namespace, &mut new)?;
         check_version(resource, name, &current, &new)?;
         let mut warnings = conform(resource, &mut new, options)?;
-        warnings.extend(metadata::finalizer_warnings(resource, Some(&live), &new));
         rules::before_update(resource, options.endpoint, &live, &mut new);
+        // The status of a custom resource keeps the finalizers that there were.
+        warnings.extend(metadata::finalizer_warnings(resource, Some(&live), &new));
         let mut causes = metadata::forbidden_changes(&live, &new);
         metadata::keep_system_fields(&live, &mut new);
         causes.extend(update_violations(resource, options.endpoint, &new, &live));

@@ -11,8 +11,8 @@ use kube_testserver::{Rule, TestServer};
 use serde_json::{Value, json};
 
 use crate::support::{
-    Answer, Follower, answer, config_map, config_maps, create_all, get, object, pods, refused, send_json,
-    start, within,
+    Answer, Follower, PROTOBUF, answer, config_map, config_maps, create_all, get, object, pods, refused,
+    send_json, start, within,
 };
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
@@ -314,4 +314,41 @@ async fn a_token_for_one_audience_is_refused_for_another() {
         let refused = (false, Vec::new(), "invalid bearer token".to_owned());
         assert_eq!(reviewed(&client, token, &[audience]).await, refused);
     }
+}
+
+#[tokio::test]
+async fn a_review_names_the_uid_of_a_service_account_and_the_identity_of_its_token() {
+    let server = start().await;
+    let client = server.client().unwrap();
+    let accounts: Api<ServiceAccount> = Api::default_namespaced(client.clone());
+    let robot = object(json!({"metadata": {"name": "robot"}}));
+    let robot = accounts.create(&PostParams::default(), &robot).await.unwrap();
+    let mut identities = Vec::new();
+    for _ in 0..2 {
+        let path = "/api/v1/namespaces/default/serviceaccounts/robot/token";
+        let answered = send_json(&client, Method::POST, path, &json!({"spec": {}})).await.json();
+        let token = answered["status"]["token"].as_str().unwrap();
+        let reviews: Api<TokenReview> = Api::all(client.clone());
+        let review: TokenReview = object(json!({"metadata": {}, "spec": {"token": token}}));
+        let user =
+            reviews.create(&PostParams::default(), &review).await.unwrap().status.unwrap().user.unwrap();
+        assert_eq!(user.uid, robot.metadata.uid);
+        let extra = user.extra.unwrap();
+        let identity = extra["authentication.kubernetes.io/credential-id"].clone();
+        assert_eq!((extra.len(), identity.len(), identity[0].len()), (1, 1, "JTI=".len() + 36));
+        assert!(identity[0].starts_with("JTI="));
+        let request = http::Request::post("/apis/authentication.k8s.io/v1/tokenreviews");
+        let request = request.header("Content-Type", "application/json").header("Accept", PROTOBUF);
+        let body = json!({"spec": {"token": token}}).to_string().into_bytes();
+        let reviewed = answer(&client, request.body(Body::from(body)).unwrap()).await.protobuf();
+        assert_eq!(reviewed["status"]["user"]["extra"], json!(extra));
+
+        let asker: Api<SelfSubjectReview> = Api::all(server.client_with_token(token).unwrap());
+        let itself: SelfSubjectReview = object(json!({}));
+        let itself = asker.create(&PostParams::default(), &itself).await.unwrap();
+        let itself = itself.status.unwrap().user_info.unwrap();
+        assert_eq!((itself.uid, itself.extra), (robot.metadata.uid.clone(), Some(extra)));
+        identities.push(identity);
+    }
+    assert_ne!(identities[0], identities[1], "each token has its own");
 }

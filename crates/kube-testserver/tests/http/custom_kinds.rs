@@ -354,12 +354,13 @@ async fn fields_can_be_made_selectable() {
 async fn a_finalizer_without_a_domain_is_a_warning_for_custom_resources_and_an_error_for_most_others() {
     let (_server, client) = start_with_client().await;
     define(&client, definition("widgets", "Widget", &json!({"type": "object"}), &json!({}))).await;
-    let warning = |name: &str| {
+    let preference = |name: &str, preferred: &str| {
         format!(
-            "299 - \"metadata.finalizers: \\\"{name}\\\": prefer a domain-qualified finalizer name to avoid accidental \
-             conflicts with other finalizer writers\""
+            "299 - \"metadata.finalizers: \\\"{name}\\\": prefer a domain-qualified finalizer name{preferred} to avoid \
+             accidental conflicts with other finalizer writers\""
         )
     };
+    let warning = |name: &str| preference(name, "");
     let with = |name: &str, finalizers: Value| json!({"metadata": {"name": name, "finalizers": finalizers}});
     let mut held = with("a", json!(["foo", "foo", "example.com/hold", "orphan"]));
     (held["apiVersion"], held["kind"]) = (json!("example.com/v1"), json!("Widget"));
@@ -374,6 +375,9 @@ async fn a_finalizer_without_a_domain_is_a_warning_for_custom_resources_and_an_e
     assert_eq!((labelled.code.as_u16(), labelled.header("warning")), (200, ""));
     let added = patch(json!({"metadata": {"finalizers": ["foo", "bar"]}})).await;
     assert_eq!((added.code.as_u16(), added.header("warning")), (200, &*warning("bar")));
+    let added = patch(json!({"metadata": {"finalizers": ["foo.example.com"]}})).await;
+    let expected = preference("foo.example.com", " including a path (/)");
+    assert_eq!((added.code.as_u16(), added.header("warning")), (200, &*expected));
     let malformed = patch(json!({"metadata": {"finalizers": ["Bad Name"]}})).await;
     assert_eq!(
         (malformed.code.as_u16(), &malformed.json()["details"]["causes"][0]["field"]),
@@ -389,4 +393,19 @@ async fn a_finalizer_without_a_domain_is_a_warning_for_custom_resources_and_an_e
         let found = send_json(&client, Method::POST, path, &with("a", json!(["foo"]))).await;
         assert_eq!((found.code.as_u16(), found.header("warning")), (code, ""), "{path}: {}", found.text());
     }
+}
+
+#[tokio::test]
+async fn a_finalizer_that_a_status_cannot_write_is_no_warning() {
+    let (_server, client) = start_with_client().await;
+    let schema = json!({"type": "object", "properties": {"status": {"type": "object"}}});
+    let extra = json!({"subresources": {"status": {}}});
+    define(&client, definition("widgets", "Widget", &schema, &extra)).await;
+    let widget = json!({"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "a", "finalizers": ["foo"]}});
+    let mut written = send_json(&client, Method::POST, WIDGETS, &widget).await.json();
+    written["metadata"]["finalizers"] = json!(["foo", "bar"]);
+    written["status"] = json!({});
+    let status = send_json(&client, Method::PUT, &format!("{WIDGETS}/a/status"), &written).await;
+    assert_eq!((status.code.as_u16(), status.header("warning")), (200, ""), "{}", status.text());
+    assert_eq!(status.json()["metadata"]["finalizers"], json!(["foo"]));
 }

@@ -55,14 +55,14 @@ async fn the_class_of_a_pod_follows_from_its_resources() {
 }
 
 #[tokio::test]
-async fn resources_that_a_pod_cannot_have_as_a_whole_do_not_replace_those_of_its_containers() {
+async fn resources_of_a_pod_replace_those_of_its_containers_even_if_they_are_empty() {
     let (_server, client) = start_with_client().await;
     let container =
         json!({"name": "c", "image": "i:1", "resources": {"limits": {"cpu": "1", "memory": "1Gi"}}});
     for (resources, class) in [
-        (json!({}), "Guaranteed"),
-        (json!({"limits": {}, "requests": {}}), "Guaranteed"),
-        (json!({"limits": {"example.com/gpu": "1"}}), "Guaranteed"),
+        (json!(null), "Guaranteed"),
+        (json!({}), "BestEffort"),
+        (json!({"limits": {}, "requests": {}}), "BestEffort"),
         (json!({"limits": {"hugepages-2Mi": "4Mi"}}), "Burstable"),
         (json!({"requests": {"cpu": "1"}}), "Burstable"),
     ] {
@@ -155,6 +155,12 @@ async fn a_write_through_an_old_version_of_an_autoscaler_keeps_its_metrics_and_b
     assert_eq!(patched.json()["spec"].get("targetCPUUtilizationPercentage"), None);
     let mut expected = spec.clone();
     expected["maxReplicas"] = json!(5);
+    let policy = |kind: &str, value: i64| json!({"type": kind, "value": value, "periodSeconds": 15});
+    expected["behavior"] = json!({
+        "scaleUp": {"policies": [policy("Pods", 4), policy("Percent", 100)], "selectPolicy": "Max",
+            "stabilizationWindowSeconds": 5},
+        "scaleDown": {"policies": [policy("Percent", 100)], "selectPolicy": "Max"},
+    });
     let stored = get_json(&client, &format!("{}/a", path("v2"))).await;
     assert_eq!(stored["spec"], expected);
     assert_eq!(stored["metadata"].get("annotations"), None);
@@ -166,6 +172,60 @@ async fn a_write_through_an_old_version_of_an_autoscaler_keeps_its_metrics_and_b
         (metrics[0].clone(), metrics[1]["resource"]["target"]["averageUtilization"].clone()),
         (memory, json!(7))
     );
+}
+
+#[tokio::test]
+async fn the_behavior_of_an_autoscaler_is_complete() {
+    let (_server, client) = start_with_client().await;
+    let path = |version: &str| format!("/apis/autoscaling/{version}/{DEFAULT}/horizontalpodautoscalers");
+    let target = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "a"});
+    let spec = json!({"maxReplicas": 3, "scaleTargetRef": target});
+    assert_eq!(made(&client, &path("v2"), json!({"spec": spec})).await["spec"].get("behavior"), None);
+    let policy = |kind: &str, value: i64| json!({"type": kind, "value": value, "periodSeconds": 15});
+    let up = json!({"policies": [policy("Pods", 4), policy("Percent", 100)], "selectPolicy": "Max",
+        "stabilizationWindowSeconds": 0});
+    let down = json!({"policies": [policy("Percent", 100)], "selectPolicy": "Max"});
+    let with = |rules: &Value, field: &str, value: Value| {
+        let mut rules = rules.clone();
+        rules[field] = value;
+        rules
+    };
+    let own = json!([policy("Pods", 7)]);
+    for (behavior, expected_up, expected_down) in [
+        (json!({}), up.clone(), down.clone()),
+        (json!({"scaleUp": null, "scaleDown": {}}), up.clone(), down.clone()),
+        (
+            json!({"scaleUp": {"stabilizationWindowSeconds": 5}}),
+            with(&up, "stabilizationWindowSeconds", json!(5)),
+            down.clone(),
+        ),
+        (json!({"scaleUp": {"selectPolicy": "Min"}}), with(&up, "selectPolicy", json!("Min")), down.clone()),
+        (
+            json!({"scaleDown": {"policies": own, "tolerance": "0.1"}}),
+            up.clone(),
+            with(&with(&down, "policies", own.clone()), "tolerance", json!("100m")),
+        ),
+    ] {
+        let mut spec = spec.clone();
+        spec["behavior"] = behavior.clone();
+        let got = made(&client, &path("v2"), json!({"spec": spec})).await["spec"]["behavior"].clone();
+        assert_eq!(got, json!({"scaleUp": expected_up, "scaleDown": expected_down}), "{behavior}");
+    }
+    // Through v1 the behavior comes in an annotation.
+    for (name, annotation, expected) in [
+        (
+            "a",
+            r#"{"ScaleDown": {"SelectPolicy": "Min"}}"#,
+            json!({"scaleUp": up, "scaleDown": with(&down, "selectPolicy", json!("Min"))}),
+        ),
+        ("b", "{}", Value::Null),
+    ] {
+        let annotations = json!({"autoscaling.alpha.kubernetes.io/behavior": annotation});
+        let old = json!({"metadata": {"name": name, "annotations": annotations}, "spec": spec});
+        assert_eq!(send_json(&client, Method::POST, &path("v1"), &old).await.code, 201);
+        let stored = get_json(&client, &format!("{}/{name}", path("v2"))).await;
+        assert_eq!(stored["spec"]["behavior"], expected, "{annotation}");
+    }
 }
 
 #[tokio::test]
@@ -234,4 +294,8 @@ async fn an_empty_status_is_written() {
     let replica_set =
         made(&client, &format!("/apis/apps/v1/{DEFAULT}/replicasets"), json!({"spec": spec})).await;
     assert_eq!(replica_set["status"], json!({"replicas": 0}));
+    let request =
+        json!({"spec": {"request": "eA==", "signerName": "example.com/x", "usages": ["client auth"]}});
+    let requests = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
+    assert_eq!(made(&client, requests, request).await["status"], json!({}));
 }

@@ -258,6 +258,13 @@ async fn an_invalid_timeout_is_400_on_every_path_before_authentication() {
             assert_eq!(get(&client, &format!("{path}?timeout={timeout}")).await.code, plain.code, "{path}");
         }
     }
+    for (timeout, why) in
+        [("3000000h", "invalid duration \"3000000h\""), ("1x", "unknown unit \"x\" in duration \"1x\"")]
+    {
+        let found = get(&client, &format!("/version?timeout={timeout}")).await;
+        let why = format!("invalid timeout specified in the request URL - time: {why}");
+        assert_eq!((found.code.as_u16(), &found.json()["message"]), (400, &json!(why)));
+    }
     // Watches and connections to pods have no time limit.
     let watch = "/api/v1/configmaps?watch=1&timeoutSeconds=1&resourceVersion=x&timeout=soon";
     assert_eq!(get(&client, watch).await.code, 500, "its version is looked at");

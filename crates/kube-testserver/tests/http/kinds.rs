@@ -391,8 +391,15 @@ async fn discovery_has_a_hash_of_the_version_in_which_objects_are_stored() {
     ] {
         assert_eq!(storage_hash(&client, root, plural).await, hash, "{root} {plural}");
     }
-    // What is not stored has none.
+    let mut moved = crate::support::definition("gears", "Gear", &json!({"type": "object"}), &json!({}));
+    moved["spec"]["versions"][0]["storage"] = json!(false);
+    let mut unserved = moved["spec"]["versions"][0].clone();
+    (unserved["name"], unserved["served"], unserved["storage"]) = (json!("v2"), json!(false), json!(true));
+    moved["spec"]["versions"].as_array_mut().unwrap().push(unserved);
+    server.put(&moved).unwrap();
+    // Kinds that are not stored, or in a version that is not served, have none.
     for (root, plural) in [
+        ("/apis/example.com/v1", "gears"),
         ("/api/v1", "bindings"),
         ("/api/v1", "componentstatuses"),
         ("/api/v1", "pods/status"),

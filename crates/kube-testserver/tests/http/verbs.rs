@@ -407,3 +407,23 @@ async fn a_dry_run_takes_an_object_with_a_version_and_answers_with_that_version(
     let new = json!({"metadata": {"name": "a", "resourceVersion": "5"}});
     assert_eq!(send_json(&client, Method::POST, MAPS, &new).await.code, 500);
 }
+
+#[tokio::test]
+async fn a_new_object_with_a_version_is_refused_after_all_other_checks() {
+    let (_server, client) = start_with_client().await;
+    let elsewhere = "/api/v1/namespaces/nowhere/configmaps";
+    let why = "resourceVersion should not be set on objects to be created";
+    let new = |name: &str, version: &str| json!({"metadata": {"name": name, "resourceVersion": version}});
+    assert_eq!(send_json(&client, Method::POST, MAPS, &new("a", "x")).await.code, 201, "it counts as none");
+    for (path, name, code) in [
+        (MAPS, "Bad Name", 422),
+        (elsewhere, "b", 404),
+        (elsewhere, "Bad Name", 404),
+        (MAPS, "b", 500),
+        (MAPS, "a", 500),
+    ] {
+        let refused = send_json(&client, Method::POST, path, &new(name, "5")).await;
+        assert_eq!(refused.code, code, "{path} {name}");
+        assert_eq!(refused.json()["message"] == why, code == 500, "{}", refused.text());
+    }
+}

@@ -46,6 +46,26 @@ pub(crate) fn has_other_metrics(object: &Object) -> bool {
     text.and_then(|text| to_v2(&list_in(text)?, TARGET)).is_some_and(|metrics| !metrics.is_empty())
 }
 
+/// Completes the rules of a behavior, in both directions, with their defaults.
+pub(crate) fn complete_behavior(spec: &mut Object) {
+    let Some(Value::Object(behavior)) = spec.get_mut("behavior") else { return };
+    let policy = |kind: &str, value: i64| json!({"type": kind, "value": value, "periodSeconds": 15});
+    let all = policy("Percent", 100);
+    for (direction, mut rules) in [
+        (
+            "scaleUp",
+            json!({"policies": [policy("Pods", 4), all], "selectPolicy": "Max", "stabilizationWindowSeconds": 0}),
+        ),
+        // How long a scale-down waits is an option of the controller.
+        ("scaleDown", json!({"policies": [all], "selectPolicy": "Max"})),
+    ] {
+        if let (Some(Value::Object(given)), Value::Object(rules)) = (behavior.remove(direction), &mut rules) {
+            rules.extend(given.into_iter().filter(|(_, value)| !value.is_null()));
+        }
+        behavior.insert(direction.to_owned(), rules);
+    }
+}
+
 /// Turns a stored object into v1.
 pub(super) fn to_v1(object: &mut Object) {
     let mut annotations: Vec<(&str, Value)> = Vec::new();
@@ -83,7 +103,8 @@ pub(super) fn to_v1(object: &mut Object) {
     annotate(object, annotations);
 }
 
-/// Turns an object of v1 into the stored one. Annotations that cannot be read count as absent.
+/// Turns an object of v1 into the stored one. Annotations that cannot be read count as absent. The behavior is completed here:
+/// v1 has no field for it.
 pub(super) fn from_v1(object: &mut Object) {
     let [metrics, behavior, current_metrics, conditions] = take_annotations(object);
     if let Some(Value::Object(spec)) = object.get_mut("spec") {
@@ -98,8 +119,10 @@ pub(super) fn from_v1(object: &mut Object) {
         let behavior = behavior.and_then(|text| serde_json::from_str(&text).ok());
         let behavior =
             behavior.map(|value| renamed(value, &|name| first_letter(name, char::to_ascii_lowercase)));
-        if let Some(behavior) = behavior.and_then(|value| typed(value, "spec", "behavior")) {
+        let behavior = behavior.and_then(|value| typed(value, "spec", "behavior"));
+        if let Some(behavior) = behavior.filter(|behavior| *behavior != json!({})) {
             spec.insert("behavior".to_owned(), behavior);
+            complete_behavior(spec);
         }
     }
     if let Some(Value::Object(status)) = object.get_mut("status") {
@@ -314,8 +337,12 @@ mod tests {
         let object = json!({
             "metadata": {"name": "h", "annotations": {"other": "x"}},
             "spec": {
-                "behavior": {"scaleDown": {"policies": [{"type": "Pods", "value": 1, "periodSeconds": 60}],
-                    "selectPolicy": "Max", "stabilizationWindowSeconds": 5}},
+                "behavior": {
+                    "scaleDown": {"policies": [{"type": "Pods", "value": 1, "periodSeconds": 60}],
+                        "selectPolicy": "Max", "stabilizationWindowSeconds": 5},
+                    "scaleUp": {"policies": [{"type": "Pods", "value": 2, "periodSeconds": 30}],
+                        "selectPolicy": "Min", "stabilizationWindowSeconds": 7},
+                },
                 "maxReplicas": 3,
                 "metrics": [
                     {"type": "Resource", "resource": {"name": "memory", "target": amount("AverageValue", "averageValue")}},

@@ -148,6 +148,67 @@ fn custom_resources_keep_their_own_schema_and_have_no_strategic_merge() {
 }
 
 #[test]
+fn fields_that_may_be_null_are_not_required_in_v2() {
+    let nullable = json!({"type": "string", "nullable": true});
+    let schema = json!({"type": "object", "properties": {
+        "one": {"type": "object", "required": ["a"], "properties": {"a": nullable}},
+        "some": {"type": "object", "required": ["a", "b"], "properties": {"a": nullable, "b": {"type": "string"}}},
+        "map": {"type": "object", "required": ["a"], "additionalProperties": nullable},
+        "list": {"type": "array", "items": {"type": "object", "required": ["a"], "properties": {"a": nullable}}},
+        "none": {"type": "object", "nullable": true, "required": ["a"], "properties": {"a": nullable}},
+    }});
+    let document = v2(&[widgets(&schema)]);
+    let fields = &document["definitions"]["com.example.v1.Widget"]["properties"];
+    assert_eq!(fields["one"], json!({"type": "object", "properties": {"a": {}}}));
+    let some = json!({"type": "object", "required": ["b"], "properties": {"a": {}, "b": {"type": "string"}}});
+    assert_eq!(fields["some"], some);
+    assert_eq!(fields["map"], json!({"type": "object", "additionalProperties": {}}));
+    assert_eq!(fields["list"]["items"], fields["one"]);
+    // The fields are not in the document any more, so that nothing says that they may be null.
+    assert_eq!(fields["none"], json!({"required": ["a"]}));
+    let document = v3("example.com", "v1", &[widgets(&schema)]);
+    let v3 = &document["components"]["schemas"]["com.example.v1.Widget"]["properties"];
+    assert_eq!(v3["some"], schema["properties"]["some"]);
+}
+
+#[test]
+fn embedded_objects_have_the_fields_that_every_object_has() {
+    let embedded = |more: Value| {
+        let mut schema = json!({"type": "object", "x-kubernetes-embedded-resource": true});
+        schema.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        schema
+    };
+    let plain = embedded(json!({"required": ["spec", "kind"], "properties": {"spec": {"type": "object"}}}));
+    let open = embedded(json!({PRESERVE: true}));
+    let schema = json!({"type": "object", "properties": {
+        "plain": plain,
+        "open": open,
+        "list": {"type": "array", "items": open},
+        "map": {"type": "object", "additionalProperties": plain},
+    }});
+    let v3 = v3("example.com", "v1", &[widgets(&schema)]);
+    let v2 = v2(&[widgets(&schema)]);
+    let [v3, v2] =
+        [&v3["components"]["schemas"], &v2["definitions"]].map(|all| &all["com.example.v1.Widget"]);
+    let names = |schema: &Value| {
+        let names = schema["properties"].as_object().map(|fields| fields.keys().cloned().collect::<Vec<_>>());
+        names.unwrap_or_default()
+    };
+    for (document, open_has_fields) in [(v3, true), (v2, false)] {
+        let fields = &document["properties"];
+        assert_eq!(names(&fields["plain"]), ["apiVersion", "kind", "metadata", "spec"]);
+        assert_eq!(fields["plain"]["required"], json!(["spec", "kind", "apiVersion"]));
+        assert_eq!(fields["plain"]["properties"]["metadata"], document["properties"]["metadata"]);
+        assert_eq!(fields["map"]["additionalProperties"], fields["plain"]);
+        assert_eq!(fields["list"]["items"], fields["open"]);
+        let expected: &[&str] = if open_has_fields { &["apiVersion", "kind", "metadata"] } else { &[] };
+        assert_eq!(names(&fields["open"]), expected);
+        let required = if open_has_fields { json!(["kind", "apiVersion"]) } else { Value::Null };
+        assert_eq!(fields["open"]["required"], required);
+    }
+}
+
+#[test]
 fn the_index_has_an_address_for_each_group_version() {
     let index = v3_index([("", "v1", "A"), ("apps", "v1", "B")]);
     let expected = json!({"paths": {
