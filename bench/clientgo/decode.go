@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/binary"
+	"errors"
 	"os"
 	"strings"
 	"time"
@@ -10,33 +12,55 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// decoder decodes a pod from a file again and again.
-func decoder(s settings) (func() error, error) {
-	bytes, err := os.ReadFile(s.file)
+// objectsOf splits a file of objects, each after its length in four bytes.
+func objectsOf(path string) ([][]byte, error) {
+	file, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	if s.kind == "widgets" {
+	var objects [][]byte
+	for len(file) >= 4 {
+		length := int(binary.BigEndian.Uint32(file))
+		if len(file) < 4+length {
+			return nil, errors.New("an object is cut off")
+		}
+		objects, file = append(objects, file[4:4+length]), file[4+length:]
+	}
+	if len(objects) == 0 {
+		return nil, errors.New("there are no objects in the file")
+	}
+	return objects, nil
+}
+
+// decoder decodes the objects of a file in turn.
+func decoder(s settings) (func() error, error) {
+	objects, err := objectsOf(s.file)
+	if err != nil {
+		return nil, err
+	}
+	at := 0
+	next := func() []byte {
+		at = (at + 1) % len(objects)
+		return objects[at]
+	}
+	if s.set == "widgets" {
 		return func() error {
-			_, _, err := unstructured.UnstructuredJSONScheme.Decode(bytes, nil, nil)
+			_, _, err := unstructured.UnstructuredJSONScheme.Decode(next(), nil, nil)
 			return err
 		}, nil
 	}
-	unmarshal := func(pod *corev1.Pod) error { return json.Unmarshal(bytes, pod) }
+	unmarshal := func(pod *corev1.Pod) error { return json.Unmarshal(next(), pod) }
 	if strings.HasSuffix(s.file, ".pb") {
-		if s.keep == 0 {
-			return func() error { return new(corev1.Pod).Unmarshal(bytes) }, nil
-		}
-		unmarshal = func(pod *corev1.Pod) error { return pod.Unmarshal(bytes) }
+		unmarshal = func(pod *corev1.Pod) error { return pod.Unmarshal(next()) }
 	}
 	if s.keep == 0 {
 		return func() error { return unmarshal(new(corev1.Pod)) }, nil
 	}
-	kept, next := make([]*corev1.Pod, s.keep), 0
+	kept, number := make([]*corev1.Pod, s.keep), 0
 	return func() error {
 		pod := new(corev1.Pod)
-		kept[next] = pod
-		next = (next + 1) % s.keep
+		kept[number] = pod
+		number = (number + 1) % s.keep
 		return unmarshal(pod)
 	}, nil
 }

@@ -1,4 +1,4 @@
-// Command clientgo takes the same measurements of client-go that `bench` takes of kube-informer and kube-runtime.
+// Command clientgo takes the same measurements of client-go that `bench` takes of kube-informer and kube-rs.
 //
 // It prints one line of JSON for each figure: {"figure": "seconds", "value": 1.5}.
 package main
@@ -7,21 +7,20 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
-	"time"
 )
 
 // What is to be measured, and on which server.
 type settings struct {
 	step     string
 	url      string
-	kind     string
+	ca       string
+	set      string
 	count    int
 	events   int
 	rate     int
 	handlers int
+	changed  int
 	millis   int
 	settle   int
 	file     string
@@ -32,22 +31,24 @@ type settings struct {
 
 func main() {
 	var s settings
-	flag.StringVar(&s.step, "step", "", "decode, repeat, sync, relist, events, latency, reads or queue")
+	flag.StringVar(&s.step, "step", "", "decode, repeat, sync, relist, restart, events, latency, reads or queue")
 	flag.StringVar(&s.url, "url", "", "the replay server")
-	flag.StringVar(&s.kind, "kind", "pods", "pods or widgets")
-	flag.IntVar(&s.count, "count", 0, "how many objects or keys there are, or how often to decode")
+	flag.StringVar(&s.ca, "ca", "", "the file of the server's certificate, in DER")
+	flag.StringVar(&s.set, "set", "pods", "which objects to decode: template, pods or widgets")
+	flag.IntVar(&s.count, "count", 0, "how many keys a queue has, or how often to decode")
 	flag.IntVar(&s.events, "events", 0, "how many events")
 	flag.IntVar(&s.rate, "rate", 0, "how many a second; 0 for as fast as possible")
 	flag.IntVar(&s.handlers, "handlers", 1, "how many handlers")
+	flag.IntVar(&s.changed, "changed", 1, "how many of a hundred objects a relist finds changed")
 	flag.IntVar(&s.millis, "millis", 1000, "for how long each read is repeated beside the writer")
-	flag.IntVar(&s.settle, "settle", 2000, "how many milliseconds a program is left alone before its memory is looked at")
-	flag.StringVar(&s.file, "file", "", "a pod to decode; protobuf if it ends in .pb")
-	flag.IntVar(&s.keep, "keep", 0, "how many of the decoded pods are kept, the last ones")
+	flag.IntVar(&s.settle, "settle", 2000, "how many milliseconds a program is left alone before its memory is read")
+	flag.StringVar(&s.file, "file", "", "objects to decode, each after its length in four bytes; protobuf if it ends in .pb")
+	flag.IntVar(&s.keep, "keep", 0, "how many of the decoded objects are kept, the last ones")
 	flag.StringVar(&s.read, "read", "", "the one way of reading that is repeated, and nothing else measured")
 	flag.IntVar(&s.calls, "calls", 0, "how often it is repeated")
 	flag.Parse()
 	steps := map[string]func(settings) error{
-		"decode": decode, "repeat": repeat, "sync": syncOnce, "relist": relist,
+		"decode": decode, "repeat": repeat, "sync": syncOnce, "relist": relist, "restart": restart,
 		"events": events, "latency": latency, "reads": reads, "queue": queue,
 	}
 	run, known := steps[s.step]
@@ -71,35 +72,4 @@ func say(figure string, value float64) {
 		fail(err)
 	}
 	fmt.Println(string(line))
-}
-
-// tell says to the replay server what is to happen next.
-func tell(s settings, path string) error {
-	response, err := http.Post(s.url+path, "text/plain", nil)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: %s", path, response.Status)
-	}
-	return nil
-}
-
-// serverTimes are when the server started and when it was last asked for all objects.
-func serverTimes(s settings) (started, asked time.Time, err error) {
-	response, err := http.Get(s.url + "/bench/state")
-	if err != nil {
-		return
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		return
-	}
-	var state struct{ Started, Asked int64 }
-	if err = json.Unmarshal(body, &state); err != nil {
-		return
-	}
-	return time.Unix(0, state.Started), time.Unix(0, state.Asked), nil
 }

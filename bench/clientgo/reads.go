@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -14,14 +15,11 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// How the objects are spread; the replay server's figures.
+// How many different objects are read in turn, and how far apart they are in the order of their keys.
 const (
-	perNamespace = 1000
-	perNode      = 100
+	places = 1000
+	stride = 7919
 )
-
-// So many different objects are read in turn.
-const places = 1000
 
 // Beside the writer, the clock is looked at after calls that take about so many nanoseconds alone: a look takes as long as
 // the quickest of them.
@@ -35,11 +33,15 @@ type read struct {
 
 // reads measures each way of reading alone, and then beside a writer at full speed.
 func reads(s settings) error {
-	informer, err := newInformer(s)
+	c, err := newCopies(s)
 	if err != nil {
 		return err
 	}
-	if err := addNodeIndex(informer); err != nil {
+	if len(c.informers) != 1 {
+		return fmt.Errorf("one kind is read at a time")
+	}
+	informer := c.informers[0]
+	if err := addIndex(informer); err != nil {
 		return err
 	}
 	var written atomic.Int64
@@ -47,10 +49,10 @@ func reads(s settings) error {
 	if err != nil {
 		return err
 	}
-	if err := start(s, informer); err != nil {
+	if err := c.start(); err != nil {
 		return err
 	}
-	ways := waysToRead(s, informer)
+	ways := waysToRead(c.server.Kinds[0].Kind, informer)
 	if s.read != "" {
 		way, err := called(s.read, ways)
 		if err == nil {
@@ -72,7 +74,7 @@ func reads(s settings) error {
 		say(way.name+"_ns", nanos)
 		say(way.name+"_found", float64(way.call(0)))
 	}
-	if err := tell(s, "/bench/events?count=1000000000000&rate=0"); err != nil {
+	if err := c.server.send("/bench/events?count=1000000000000&rate=0"); err != nil {
 		return err
 	}
 	time.Sleep(300 * time.Millisecond)
@@ -92,10 +94,10 @@ func reads(s settings) error {
 		say(way.name+"_busy_ns", float64(elapsed.Nanoseconds())/float64(calls))
 		say(way.name+"_writer", float64(written.Load()-before)/elapsed.Seconds())
 	}
-	return tell(s, "/bench/pause")
+	return c.server.send("/bench/pause")
 }
 
-// repeatRead reads in one way, and measures nothing. Whoever counts instructions knows it by its name.
+// repeatRead reads in one way, and measures nothing. Callgrind finds it by its name.
 //
 //go:noinline
 func repeatRead(way read, calls int) {
@@ -148,32 +150,34 @@ func seen[T any](found []*T) int {
 	return count
 }
 
-func waysToRead(s settings, informer cache.SharedIndexInformer) []read {
-	namespaces, nodes := (s.count+perNamespace-1)/perNamespace, (s.count+perNode-1)/perNode
-	prefix := map[string]string{"pods": "web-7d4b9c6f5d-", "widgets": "widget-"}[s.kind]
+func waysToRead(kind string, informer cache.SharedIndexInformer) []read {
+	keys := informer.GetStore().ListKeys()
+	slices.Sort(keys)
 	// All names are in one piece of memory, so that finding out what to ask for takes little beside asking.
 	var text strings.Builder
-	var namespaceEnd, nameEnd, nodeEnd [places]int
+	var namespaceEnd, nameEnd, fieldEnd [places]int
 	for at := range places {
-		number := at * 7919 % s.count
-		fmt.Fprintf(&text, "team-%03d", number%namespaces)
+		key := keys[at*stride%len(keys)]
+		namespace, name, _ := cache.SplitMetaNamespaceKey(key)
+		object, _, _ := informer.GetStore().GetByKey(key)
+		text.WriteString(namespace)
 		namespaceEnd[at] = text.Len()
-		fmt.Fprintf(&text, "%s%07d", prefix, number)
+		text.WriteString(name)
 		nameEnd[at] = text.Len()
-		fmt.Fprintf(&text, "node-%05d", number%nodes)
-		nodeEnd[at] = text.Len()
+		text.WriteString(fieldOf(object))
+		fieldEnd[at] = text.Len()
 	}
 	names, begin := text.String(), 0
-	var namespaceOf, nameOf, nodeNames [places]string
+	var namespaceOf, nameOf, fields [places]string
 	for at := range places {
 		namespaceOf[at] = names[begin:namespaceEnd[at]]
 		nameOf[at] = names[namespaceEnd[at]:nameEnd[at]]
-		nodeNames[at] = names[nameEnd[at]:nodeEnd[at]]
-		begin = nodeEnd[at]
+		fields[at] = names[nameEnd[at]:fieldEnd[at]]
+		begin = fieldEnd[at]
 	}
 	selector := labels.SelectorFromSet(labels.Set{"team": "payments", "shard": "s03"})
 	index := read{"index", func(at int) int {
-		found, _ := informer.GetIndexer().ByIndex(byNode, nodeNames[at%places])
+		found, _ := informer.GetIndexer().ByIndex(byField, fields[at%places])
 		count := 0
 		for _, object := range found {
 			if object != nil {
@@ -182,7 +186,7 @@ func waysToRead(s settings, informer cache.SharedIndexInformer) []read {
 		}
 		return count
 	}}
-	if s.kind == "pods" {
+	if kind == "Pod" {
 		lister := corelisters.NewPodLister(informer.GetIndexer())
 		list := func(selector labels.Selector) int {
 			found, _ := lister.List(selector)
@@ -200,7 +204,7 @@ func waysToRead(s settings, informer cache.SharedIndexInformer) []read {
 				if err != nil {
 					return 0
 				}
-				return min(1, len(nodeOf(pod)))
+				return min(1, len(fieldOf(pod)))
 			}},
 			{"namespace", func(at int) int {
 				found, _ := lister.Pods(namespaceOf[at%places]).List(labels.Everything())
@@ -228,7 +232,7 @@ func waysToRead(s settings, informer cache.SharedIndexInformer) []read {
 			if err != nil {
 				return 0
 			}
-			return min(1, len(nodeOf(widget)))
+			return min(1, len(fieldOf(widget)))
 		}},
 		{"namespace", func(at int) int {
 			found, _ := lister.Namespace(namespaceOf[at%places]).List(labels.Everything())

@@ -1,8 +1,10 @@
-//! Measurements: what the figures in the README are made with.
+//! Measurements: the source of the figures in the README and in `docs/benchmarks.md`.
 //!
-//! `cargo xtask bench` runs all of them in release mode; `--quick` only checks that they run.
+//! `cargo xtask bench` runs all of them in release mode; `--quick` compares the libraries in less than five minutes.
 //!
-//! There are two programs that differ in their allocator: `bench` has jemalloc, `bench-system` what the system has.
+//! The examples are the programs. They differ in their allocator: `bench` has jemalloc, `bench-system` that of the system.
+//! They are examples so that a build of this package and one of the program share all dependencies: see `default-members`
+//! in the workspace.
 
 mod child;
 mod compare;
@@ -10,12 +12,15 @@ mod follow;
 mod load;
 mod measure;
 mod memory;
+mod objects;
 mod pods;
 mod replay;
 mod report;
 mod watchers;
 
 use clap::{Parser, Subcommand};
+use compare::Extent;
+use replay::Set;
 
 /// Anything that stops a measurement.
 pub type Error = Box<dyn std::error::Error + Send + Sync>;
@@ -23,12 +28,15 @@ pub type Error = Box<dyn std::error::Error + Send + Sync>;
 #[derive(Debug, Parser)]
 #[command(
     name = "cargo xtask bench",
-    about = "Measures the embedded API server under load, and this library beside client-go and kube-runtime"
+    about = "Measures the embedded API server under load, and this library beside client-go and kube-rs"
 )]
 struct Arguments {
-    /// A small run that only shows that everything works
+    /// Compares the libraries in less than five minutes, and writes no page
     #[arg(long)]
     quick: bool,
+    /// Only shows that every measurement works
+    #[arg(long, hide = true)]
+    smoke: bool,
     /// How many pods to create
     #[arg(long, default_value_t = 100_000)]
     pods: usize,
@@ -44,11 +52,8 @@ struct Arguments {
     /// Which of the two to measure
     #[arg(long, default_value = "all")]
     measure: Measure,
-    /// How many pods are copied in the comparison of libraries, small to large
-    #[arg(long, value_delimiter = ',', default_value = "1000,10000,100000")]
-    sizes: Vec<u64>,
-    /// How often each library is measured
-    #[arg(long, default_value_t = 3)]
+    /// How often each library is measured; once in a quick run
+    #[arg(long, default_value_t = 2)]
     rounds: usize,
     /// Only rows of the comparison with this in their names, for example `sync pods`; nothing is written then
     #[arg(long)]
@@ -56,7 +61,7 @@ struct Arguments {
     /// Leaves client-go out; nothing is written then
     #[arg(long)]
     without_go: bool,
-    /// Makes the page of the comparison anew, from the figures that a run has left
+    /// Makes the page of the comparison again, from the figures that a run has left
     #[arg(long, value_name = "FILE")]
     from: Option<std::path::PathBuf>,
     #[command(subcommand)]
@@ -68,7 +73,7 @@ enum Measure {
     All,
     /// The embedded API server under load
     Server,
-    /// This library, client-go and kube-runtime
+    /// This library, client-go and kube-rs
     Libraries,
 }
 
@@ -80,18 +85,19 @@ enum Part {
     /// The server that all libraries are compared on, in a process of its own
     #[command(hide = true)]
     Replay {
-        /// How many pods there are
-        pods: u64,
-        /// How many custom objects there are
-        widgets: u64,
+        set: Set,
+        /// How many objects there are
+        objects: u64,
+        #[arg(long)]
+        tls: bool,
     },
     /// One measurement of one library, in a process of its own
     #[command(hide = true)]
     Measure(measure::Settings),
-    /// Uses memory once, and gives it back
+    /// Uses this much memory once, and gives it back
     #[command(hide = true)]
     Touch {
-        /// How much
+        /// How many bytes
         bytes: usize,
     },
     /// A program that keeps a copy of all pods, in a process of its own
@@ -106,15 +112,15 @@ enum Part {
     },
 }
 
-/// What the command line says, in a program that has chosen its allocator.
+/// Runs the command line, in a program that has chosen its allocator.
 pub async fn run() -> Result<(), Error> {
     let mut arguments = Arguments::parse();
     match arguments.part {
         Some(Part::Server) => return child::serve().await,
-        Some(Part::Replay { pods, widgets }) => return replay::serve(pods, widgets).await,
+        Some(Part::Replay { set, objects, tls }) => return replay::serve(set, objects, tls).await,
         Some(Part::Measure(settings)) => {
             measure::run(settings).await?;
-            // What the libraries do when they are stopped is not measured, and may take long.
+            // Stopping a library is not measured, and may take long.
             std::process::exit(0);
         }
         Some(Part::Touch { bytes }) => {
@@ -124,24 +130,34 @@ pub async fn run() -> Result<(), Error> {
         Some(Part::Follow { library, url, pods }) => return follow::run(library, &url, pods).await,
         None => {}
     }
-    if arguments.quick {
+    if arguments.smoke {
         arguments.pods = arguments.pods.min(500);
         arguments.watchers = arguments.watchers.min(5);
         arguments.rate = arguments.rate.min(200);
         arguments.seconds = 1;
     }
-    if arguments.measure != Measure::Libraries && arguments.from.is_none() {
+    let only_libraries =
+        arguments.quick || arguments.from.is_some() || arguments.measure == Measure::Libraries;
+    if !only_libraries {
         measure_server(&arguments).await?;
     }
     if arguments.measure == Measure::Server {
         return Ok(());
     }
-    let whole = !arguments.quick && arguments.only.is_none() && !arguments.without_go;
+    let extent = match (arguments.smoke, arguments.quick) {
+        (true, _) => Extent::Smoke,
+        (_, true) => Extent::Quick,
+        _ => Extent::Full,
+    };
+    let is_whole = extent == Extent::Full && arguments.only.is_none() && !arguments.without_go;
     let options = compare::Options {
-        quick: arguments.quick,
-        rounds: if arguments.quick { 1 } else { arguments.rounds.max(1) },
-        page: whole.then(compare::default_page),
-        sizes: arguments.sizes,
+        extent,
+        rounds: if extent == Extent::Full { arguments.rounds.max(1) } else { 1 },
+        docs: match extent {
+            // Shows that the page can be made, and leaves the real one alone.
+            Extent::Smoke => Some(std::env::current_exe()?.with_file_name("bench-docs")),
+            _ => is_whole.then(compare::default_docs),
+        },
         only: arguments.only,
         from: arguments.from,
         without_go: arguments.without_go,

@@ -51,6 +51,14 @@ impl Step {
         Ok(Self::new(name, &this.to_string_lossy(), arguments))
     }
 
+    /// An example that was built with this program.
+    pub(crate) fn example(name: &'static str, example: &str, arguments: &[&str]) -> Result<Self, Failed> {
+        let this = std::env::current_exe();
+        let this = this.map_err(|error| Failed(format!("{name}: cannot find this program: {error}")))?;
+        let program = this.with_file_name("examples").join(example);
+        Ok(Self::new(name, &program.to_string_lossy(), arguments))
+    }
+
     pub(crate) fn env(mut self, key: &'static str, value: &str) -> Self {
         self.environment.push((key, value.to_owned()));
         self

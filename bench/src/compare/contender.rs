@@ -1,4 +1,4 @@
-//! Who is compared, and how each is run.
+//! The contenders, and how each is run.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -9,19 +9,22 @@ use tokio::process::Command;
 
 use crate::Error;
 use crate::measure::Figure;
+use crate::replay::CERTIFICATE_FILE;
 use crate::report::say;
 
-/// A library in one of its ways.
+/// A library in one of its configurations, or the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Contender {
     Ours(Residency),
-    /// Ours, with the allocator that the system has.
+    /// Ours, with the allocator of the system.
     OursOnSystem(Residency),
     ClientGo(Way),
-    KubeRuntime(Way),
+    KubeRs(Way),
+    /// A client that reads the same bytes and throws them away.
+    Limit,
 }
 
-/// How objects rest in a copy of ours.
+/// How kube-informer stores objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Residency {
     Adaptive,
@@ -29,25 +32,36 @@ pub(super) enum Residency {
     Decoded,
 }
 
-/// How a library learns what is there.
+/// How a library learns which objects there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Way {
     List,
     WatchList,
 }
 
+pub(super) const OURS: Contender = Contender::Ours(Residency::Adaptive);
+pub(super) const PACKED: Contender = Contender::Ours(Residency::Packed);
+pub(super) const DECODED: Contender = Contender::Ours(Residency::Decoded);
+pub(super) const ON_SYSTEM: Contender = Contender::OursOnSystem(Residency::Adaptive);
+pub(super) const DECODED_ON_SYSTEM: Contender = Contender::OursOnSystem(Residency::Decoded);
+pub(super) const CLIENT_GO: Contender = Contender::ClientGo(Way::WatchList);
+pub(super) const KUBE_RS: Contender = Contender::KubeRs(Way::WatchList);
+pub(super) const CLIENT_GO_LIST: Contender = Contender::ClientGo(Way::List);
+pub(super) const KUBE_RS_LIST: Contender = Contender::KubeRs(Way::List);
+
 impl Contender {
+    /// All of them, in the order of tables.
     pub(super) const ALL: [Contender; 10] = [
-        Contender::Ours(Residency::Adaptive),
-        Contender::Ours(Residency::Packed),
-        Contender::Ours(Residency::Decoded),
-        Contender::OursOnSystem(Residency::Adaptive),
-        Contender::OursOnSystem(Residency::Packed),
-        Contender::OursOnSystem(Residency::Decoded),
-        Contender::ClientGo(Way::List),
-        Contender::ClientGo(Way::WatchList),
-        Contender::KubeRuntime(Way::List),
-        Contender::KubeRuntime(Way::WatchList),
+        OURS,
+        PACKED,
+        DECODED,
+        ON_SYSTEM,
+        DECODED_ON_SYSTEM,
+        CLIENT_GO,
+        CLIENT_GO_LIST,
+        KUBE_RS,
+        KUBE_RS_LIST,
+        Contender::Limit,
     ];
 
     /// What its program finds in its environment.
@@ -60,34 +74,35 @@ impl Contender {
 impl fmt::Display for Contender {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Contender::Ours(Residency::Adaptive) => "ours, adaptive",
+            Contender::Ours(Residency::Adaptive) => "ours",
             Contender::Ours(Residency::Packed) => "ours, packed",
             Contender::Ours(Residency::Decoded) => "ours, decoded",
-            Contender::OursOnSystem(Residency::Adaptive) => "ours, adaptive, system",
-            Contender::OursOnSystem(Residency::Packed) => "ours, packed, system",
-            Contender::OursOnSystem(Residency::Decoded) => "ours, decoded, system",
+            Contender::OursOnSystem(Residency::Adaptive) => "ours, system malloc",
+            Contender::OursOnSystem(Residency::Packed) => "ours, packed, system malloc",
+            Contender::OursOnSystem(Residency::Decoded) => "ours, decoded, system malloc",
             Contender::ClientGo(Way::List) => "client-go, LIST",
-            Contender::ClientGo(Way::WatchList) => "client-go, WatchList",
-            Contender::KubeRuntime(Way::List) => "kube-rs, list",
-            Contender::KubeRuntime(Way::WatchList) => "kube-rs, streaming",
+            Contender::ClientGo(Way::WatchList) => "client-go",
+            Contender::KubeRs(Way::List) => "kube-rs, LIST",
+            Contender::KubeRs(Way::WatchList) => "kube-rs",
+            Contender::Limit => "limit",
         })
     }
 }
 
-/// Of what instructions are counted.
+/// Whose instructions are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Counted {
-    /// Of the whole program.
+    /// Those of the whole program.
     All,
-    /// Of nothing but its reads.
+    /// Those of its reads.
     Reads,
 }
 
-/// What valgrind is told to count nothing but reads: the functions that repeat them, in Rust and in Go.
+/// Makes callgrind count only the functions that repeat reads, in Rust and in Go.
 const READS: [&str; 2] = ["--toggle-collect=*reads::repeat*", "--toggle-collect=main.repeatRead"];
 
 /// How long one measurement may take.
-const PATIENCE: Duration = Duration::from_secs(600);
+const TIMEOUT: Duration = Duration::from_secs(300);
 
 /// The programs that measure.
 #[derive(Clone, Debug)]
@@ -105,9 +120,7 @@ impl Programs {
         let on_system = ours.with_file_name(format!("bench-system{}", std::env::consts::EXE_SUFFIX));
         let on_system = on_system.exists().then_some(on_system);
         if on_system.is_none() {
-            say(
-                "what the system's allocator makes of it is left out: `cargo build --package bench --bins` is missing",
-            );
+            say("rows with the system's allocator are left out: the example `bench-system` is not built");
         }
         Ok(Self { ours, on_system, client_go })
     }
@@ -118,7 +131,7 @@ impl Programs {
 
     fn program(&self, contender: Contender) -> Option<&Path> {
         match contender {
-            Contender::Ours(_) | Contender::KubeRuntime(_) => Some(&self.ours),
+            Contender::Ours(_) | Contender::KubeRs(_) | Contender::Limit => Some(&self.ours),
             Contender::OursOnSystem(_) => self.on_system.as_deref(),
             Contender::ClientGo(_) => self.client_go.as_deref(),
         }
@@ -129,18 +142,19 @@ impl Programs {
         let program = self.program(contender)?;
         let dashes = if matches!(contender, Contender::ClientGo(_)) { "-" } else { "--" };
         let mut all = match contender {
-            Contender::ClientGo(_) => Vec::new(),
+            Contender::ClientGo(_) => vec!["-ca".to_owned(), CERTIFICATE_FILE.to_owned()],
             Contender::Ours(residency) | Contender::OursOnSystem(residency) => {
                 let library = format!("{residency:?}").to_lowercase();
                 ["measure", "--library", &library].map(str::to_owned).to_vec()
             }
-            Contender::KubeRuntime(way) => {
+            Contender::KubeRs(way) => {
                 let way = if way == Way::List { "list" } else { "watch-list" };
-                ["measure", "--library", "kube-runtime", "--way", way].map(str::to_owned).to_vec()
+                ["measure", "--library", "kube-rs", "--way", way].map(str::to_owned).to_vec()
             }
+            Contender::Limit => ["measure", "--library", "discard"].map(str::to_owned).to_vec(),
         };
         for (name, value) in arguments {
-            // What only one of them has a choice in.
+            // Only ours has decoders to choose from.
             if *name == "target" && matches!(contender, Contender::ClientGo(_)) {
                 continue;
             }
@@ -159,7 +173,7 @@ impl Programs {
         let mut command = Command::new(program);
         command.args(&all).stdin(Stdio::null()).stderr(Stdio::inherit()).kill_on_drop(true);
         command.envs(contender.environment());
-        let output = tokio::time::timeout(PATIENCE, command.output())
+        let output = tokio::time::timeout(TIMEOUT, command.output())
             .await
             .map_err(|_| format!("{contender}: {} does not end", all.join(" ")))??;
         if !output.status.success() {
@@ -169,7 +183,7 @@ impl Programs {
         text.lines().map(|line| Ok(serde_json::from_str(line)?)).collect()
     }
 
-    /// Uses so much memory once, and gives it back to the system.
+    /// Uses this much memory once, in a process of its own, and gives it back to the system.
     pub(super) async fn touch(&self, bytes: u64) -> Result<(), Error> {
         let arguments = ["touch".to_owned(), bytes.to_string()];
         let status = Command::new(&self.ours).args(arguments).stdin(Stdio::null()).status().await?;
@@ -194,7 +208,7 @@ impl Programs {
         // What else a Go program does is not to come between.
         command.env("GOMAXPROCS", "1").env("GODEBUG", "asyncpreemptoff=1");
         command.stdin(Stdio::null()).kill_on_drop(true);
-        let output = tokio::time::timeout(PATIENCE, command.output())
+        let output = tokio::time::timeout(TIMEOUT, command.output())
             .await
             .map_err(|_| "valgrind does not end")?
             .map_err(|error| format!("valgrind cannot be run: {error}"))?;

@@ -1,18 +1,19 @@
-//! client-go's program, and the versions of everything.
+//! The environment of a run: client-go's program, versions, the machine and its noise.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use crate::Error;
 use crate::report::say;
 
-/// Where client-go's program is.
+/// The folder of client-go's program.
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("clientgo")
 }
 
-/// Builds client-go's program beside this one. None, with a notice, where there is no Go or its modules are not to be
-/// had; that is an error only if `needed`.
+/// Builds client-go's program beside this one. None, with a notice, where there is no Go or its modules cannot be
+/// loaded; that is an error only if `needed`.
 pub(super) fn build(needed: bool) -> Result<Option<PathBuf>, Error> {
     let go = |arguments: &[&str]| {
         let mut command = Command::new("go");
@@ -75,14 +76,58 @@ pub(super) fn versions() -> Vec<String> {
     versions.into_iter().flatten().collect()
 }
 
-/// How busy the machine is; the measurements themselves are part of it.
-pub(super) fn load() -> String {
-    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    let three: Vec<&str> = text.split_whitespace().take(3).collect();
-    if three.is_empty() { "unknown".to_owned() } else { three.join(", ") }
+/// What other programs and the host took of the machine between measurements.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Noise {
+    all: f64,
+    busy: f64,
+    stolen: f64,
 }
 
-/// What the machine is.
+impl Noise {
+    /// Above this the machine was not quiet.
+    const LIMIT: f64 = 0.05;
+
+    /// Watches the machine for a moment in which no measurement runs.
+    pub(super) async fn sample(&mut self) {
+        let before = ticks();
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        for (sum, (after, before)) in
+            [&mut self.all, &mut self.busy, &mut self.stolen].into_iter().zip(ticks().into_iter().zip(before))
+        {
+            *sum += after - before;
+        }
+    }
+
+    /// Says whether the machine was quiet.
+    pub(super) fn verdict(&self) -> String {
+        let [busy, stolen] = [self.busy, self.stolen].map(|part| part / self.all.max(1.0));
+        let is_quiet = busy + stolen <= Self::LIMIT;
+        let verdict = if is_quiet { "The machine was quiet" } else { "The machine was NOT quiet" };
+        format!(
+            "{verdict}: between measurements other programs took {:.1} % of its cores and its host {:.1} %.",
+            busy * 100.0,
+            stolen * 100.0
+        )
+    }
+}
+
+/// How many ticks all cores have had, have worked for programs, and were taken away by the host.
+fn ticks() -> [f64; 3] {
+    let text = std::fs::read_to_string("/proc/stat").unwrap_or_default();
+    let line = text.lines().next().unwrap_or_default();
+    let fields: Vec<f64> = line.split_whitespace().skip(1).filter_map(|field| field.parse().ok()).collect();
+    let of = |fields: &[f64]| fields.iter().sum::<f64>();
+    match fields[..] {
+        [user, nice, system, idle, wait, irq, soft, stolen, ..] => {
+            let busy = [user, nice, system, irq, soft];
+            [of(&busy) + idle + wait + stolen, of(&busy), stolen]
+        }
+        _ => [0.0; 3],
+    }
+}
+
+/// Describes the machine.
 pub(super) fn machine() -> String {
     let read = |file: &str, field: &str| {
         let text = std::fs::read_to_string(file).ok()?;

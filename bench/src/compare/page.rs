@@ -1,111 +1,197 @@
-//! The page that shows the table.
+//! The page that people read in two minutes: what is compared, eight plots, bars, losses.
 
-use super::line::{Line, Section, Unit, Value};
-use super::peers;
-use super::reasons::reason;
+use std::fmt::Write;
+
+use super::bars::Judged;
+use super::contender::{CLIENT_GO, DECODED, KUBE_RS, OURS};
+use super::explanations::explain;
+use super::plan::{Sizes, row};
+use super::plots::Plot;
+use super::results::{Results, Run};
+use super::value::{Unit, Value, thousands};
+use crate::replay::Set;
+
+/// The most lines about losses.
+const MOST_LOSSES: usize = 10;
 
 /// The whole page, in Markdown.
-pub(super) fn page(sections: &[Section], command: &str, rounds: (usize, usize)) -> String {
-    let rounds = match rounds {
-        (least, most) if least == most => format!("{most} rounds for each line"),
-        (least, most) => format!("{least} to {most} rounds for each line"),
-    };
+pub(super) fn page(results: &Results, sizes: &Sizes, judged: &[Judged], plots: &[Plot]) -> String {
+    let objects = thousands(sizes.objects as f64);
     let mut page = format!(
         "# Benchmarks\n\n\
-        Made by `{command}`; do not edit. Every library copies the same objects from the same replay server \
-        (`bench/src/replay`), each in a process of its own, the server in another. There are {rounds}, and in each \
-        the libraries take turns; custom resources and work queues are measured half as often. Times are the least of the rounds, rates the most, memory, \
-        and what one more object costs, the middle one. Before each \
-        measurement with objects a process of its own uses 64 KiB of memory for each of them, or half of what there is, and \
-        ends: the first use of memory since long takes several times as long as the next, in a virtual machine, whoever it is.\n\n\
-        client-go and kube-rs are shown in whichever of their ways, LIST or WatchList, is better on that line, but \
-        for kube-rs events and reads come after a WatchList only, and its latency is not measured: it has one consumer, unless unstable \
-        features are used. client-go's \
-        memory is its resident set as it stands two seconds after the sync; `FreeOSMemory` lines say what would be left if the \
-        program gave back all that it could. Ours starts with WatchList, and gives nothing back by hand.\n\n\
-        The pods, and the custom resources, are each of one shape, and only some texts differ: so a new pod can be written over \
-        an old one almost everywhere, and most of its texts are there already, which events gain from. Where shapes differ it is \
-        less, and for custom resources it is not done. client-go hardly takes 5,000 events of \
-        custom resources a second: what is said of its latency at that rate is mostly how long they queue.\n\n\
-        What one more object costs is told from blocks of syncs: in each, as many of each size as copy the same number of \
-        objects, one size right after the other, and the block in the middle counts. A machine is quick for a while and slow for a while, \
-        and a short sync can fall whole into a quick moment, which a long one hardly can. The quickest sync of each size is shown, \
-        too; the bar was on that until a line missed it (objects that rest decoded, 1.20), and then on means of each size, each taken \
-        in a time of its own, until those missed it (1.17 to 1.40).\n\n\
-        In lines of reads the ratio is of speed: 2 is twice as fast. Instructions are counted by callgrind, once: of \
-        decoding, what a program with more of it takes beyond one with less; of reads, nothing but the reads, after each object was read \
-        once, in client-go without its collector of garbage and after a WatchList. There fewer are better.\n\n\
-        A library does not choose the allocator of a program. The Rust programs here, kube-rs among them, have jemalloc \
-        (`tikv-jemallocator`, with large pages: `.cargo/config.toml`), as Go programs have Go's; lines with \"the system's allocator\" are of the same program without it.\n\n\
-        - Machine: {}\n- Load average when the page was made, over 1, 5 and 15 minutes: {}\n",
-        peers::machine(),
-        peers::load()
+        Made by `{}`; do not edit. Figures are in [benchmarks.json](benchmarks.json), all of them as a table in \
+        [benchmarks-all.md](benchmarks-all.md).\n\n\
+        **What**: kube-informer beside client-go's shared informers and the reflector of kube-rs, and the limit: a client that \
+        reads the same bytes and throws them away. Ours is the default storage unless it says \"decoded\".\n\n\
+        **Objects**: made from a seed. Pods are of 1,000 workloads in four states each: 1 to 5 containers, 0 to 30 variables, \
+        annotations of 1 byte to 4 KB, 4.4 KB in protobuf on average. The mixed cluster has nine kinds in the proportions of \
+        a cluster (pods, events, config maps, secrets, endpoint slices, leases, nodes, two custom kinds).\n\n\
+        **How**: one replay server over TLS in its own process; each library in its own process, in turns; the better of the \
+        rounds. client-go and kube-rs count in the better of LIST and WatchList. All Rust programs use jemalloc. \
+        The wait before a relist is not counted.\n\n",
+        results.run.command
     );
-    for version in peers::versions() {
-        page += &format!("- {version}\n");
-    }
-    let with_bar = || sections.iter().flat_map(|section| &section.lines).filter(|line| line.bar.is_some());
-    let met = with_bar().filter(|line| line.met() == Some(true)).count();
-    let missed: Vec<String> = sections.iter().flat_map(missed).collect();
-    page += &format!("\n**{met} of {} bars are met.**", with_bar().count());
-    if !missed.is_empty() {
-        page += &format!(" Missed, and why:\n\n{}", missed.join(""));
-    }
-    let lost: Vec<String> = sections.iter().flat_map(lost).collect();
-    if !lost.is_empty() {
-        page += &format!(
-            "\nLines with no bar, or one that is met, on which somebody else is ahead:\n\n{}",
-            lost.join("")
+    let Run { machine, versions, noise, minutes, .. } = &results.run;
+    let _ =
+        writeln!(page, "- {machine}; {}\n- {noise} The run took {minutes:.0} minutes.", versions.join(", "));
+    if let Some(spread) = results.spread() {
+        let _ = writeln!(
+            page,
+            "- Half of all wall times differ by less than {:.0} % between rounds.",
+            spread * 100.0
         );
     }
-    page.push('\n');
-    for section in sections {
-        page += &format!("\n## {}\n\n", section.title);
-        page += "| | ours | client-go | kube-rs | ours ÷ client-go | ours ÷ kube-rs | bar | |\n";
-        page += "|---|---|---|---|---|---|---|---|\n";
-        for line in &section.lines {
-            page += &format!("{}\n", cells(line));
-        }
+    page += &summary(results, sizes);
+    let _ = writeln!(
+        page,
+        "\n## Plots\n\nPods, unless a plot says otherwise; reads and relists on {objects} objects.\n"
+    );
+    for plot in plots {
+        let _ = writeln!(page, "![{}](benchmarks/{})\n", plot.text, plot.file);
     }
+    page += &bars_table(judged);
+    page += &losses(results, judged);
     page
 }
 
-/// What is said of the bars that a section misses.
-fn missed(section: &Section) -> Vec<String> {
-    let missed = section.lines.iter().filter(|line| line.met() == Some(false));
-    missed
-        .map(|line| format!("- {}: {}. {}\n", section.title, line.title, reason(&section.title, &line.title)))
-        .collect()
-}
-
-/// What is said of the other lines of a section that are lost: those that have a reason in common, together.
-fn lost(section: &Section) -> Vec<String> {
-    let mut together: Vec<(&str, Vec<&str>)> = Vec::new();
-    for line in section.lines.iter().filter(|line| line.loses() && line.met() != Some(false)) {
-        let why = reason(&section.title, &line.title);
-        match together.iter_mut().find(|(known, _)| *known == why) {
-            Some((_, lines)) => lines.push(&line.title),
-            None => together.push((why, vec![&line.title])),
+/// The first sync of pods and of the mixed cluster, in a few numbers.
+fn summary(results: &Results, sizes: &Sizes) -> String {
+    let mut text = String::new();
+    for set in [Set::Pods, Set::Cluster] {
+        let row = row("sync", set, sizes.objects, true);
+        let _ = write!(
+            text,
+            "\n| {} {}, first sync | wall time | CPU time | resident | peak |\n|---|---|---|---|---|\n",
+            thousands(sizes.objects as f64),
+            if set == Set::Pods { "pods" } else { "objects of nine kinds" }
+        );
+        for (who, name) in [
+            (OURS, "kube-informer"),
+            (DECODED, "kube-informer, decoded"),
+            (CLIENT_GO, "client-go"),
+            (KUBE_RS, "kube-rs"),
+            (super::contender::Contender::Limit, "limit"),
+        ] {
+            let cells = ["seconds", "cpu", "resident", "peak"].map(|figure| {
+                let number = results.best(&row, who, figure);
+                number.map(|number| Value { number, unit: Unit::of(figure) }.to_string()).unwrap_or_default()
+            });
+            let _ = writeln!(text, "| {name} | {} |", cells.join(" | "));
         }
     }
-    let said =
-        |(why, lines): (&str, Vec<&str>)| format!("- {}: {}. {why}\n", section.title, lines.join("; "));
-    together.into_iter().map(said).collect()
+    text
 }
 
-fn cells(line: &Line) -> String {
-    let value = |value: Option<Value>| value.map(|value| value.to_string()).unwrap_or_default();
-    let ratio = |theirs| line.ratio(theirs).map(|ratio| format!("{ratio:.2}")).unwrap_or_default();
-    let (mut of_go, of_kube) = (ratio(line.client_go), ratio(line.kube_runtime));
-    if line.ours.unit == Unit::Ratio {
-        of_go = String::new();
+fn bars_table(judged: &[Judged]) -> String {
+    let met = judged.iter().filter(|bar| bar.is_met).count();
+    let mut text = format!(
+        "## Bars\n\n**{met} of {} bars are met.** Ratios are ours ÷ theirs; of speeds, how many times theirs.\n\n\
+        | | ours | theirs | ratio | promised | |\n|---|---|---|---|---|---|\n",
+        judged.len()
+    );
+    for bar in judged {
+        let theirs = bar.theirs.map(|theirs| format!("{theirs} ({})", bar.against)).unwrap_or_default();
+        let ratio = bar.ratio.map(|ratio| format!("{ratio:.2}")).unwrap_or_default();
+        let met = if bar.is_met { "met" } else { "**missed**" };
+        let _ =
+            writeln!(text, "| {} | {} | {theirs} | {ratio} | {} | {met} |", bar.title, bar.ours, bar.bound);
     }
-    let bar = line.bar.map(|bar| bar.to_string()).unwrap_or_default();
-    let met = match line.met() {
-        Some(true) => "met",
-        Some(false) => "**missed**",
-        None => "",
-    };
-    let [ours, go, kube] = [Some(line.ours), line.client_go, line.kube_runtime].map(value);
-    format!("| {} | {ours} | {go} | {kube} | {of_go} | {of_kube} | {bar} | {met} |", line.title)
+    text
+}
+
+/// A figure on which another library is ahead of both our default and our decoded storage.
+struct Loss {
+    row: String,
+    figure: String,
+    /// How many times as much as the best of the others.
+    factor: f64,
+}
+
+/// The bars that are missed and the largest losses beside them, each with its reason.
+fn losses(results: &Results, judged: &[Judged]) -> String {
+    let mut text = "\n## Where this library loses, and why\n\n".to_owned();
+    let missed = judged.iter().filter(|bar| !bar.is_met);
+    let mut reasons: Vec<(String, &str)> =
+        missed.map(|bar| (format!("missed: {}", bar.title), explain(&bar.title))).collect();
+    for loss in found(results) {
+        let title = format!("{}, {} ({:.1} times)", loss.row, loss.figure, loss.factor);
+        reasons.push((title.clone(), explain(&title)));
+    }
+    // Losses with the same reason are one line.
+    let mut lines: Vec<(&str, Vec<String>)> = Vec::new();
+    for (title, reason) in reasons {
+        match lines.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, titles)) => titles.push(title),
+            None => lines.push((reason, vec![title])),
+        }
+    }
+    for (reason, titles) in lines.iter().take(MOST_LOSSES) {
+        let more = if titles.len() > 4 { format!("; and {} more", titles.len() - 4) } else { String::new() };
+        let _ = writeln!(
+            text,
+            "- {}{more}. {reason}",
+            titles.iter().take(4).cloned().collect::<Vec<_>>().join("; ")
+        );
+    }
+    if lines.len() > MOST_LOSSES {
+        let _ = writeln!(text, "- {} smaller ones are in the long table.", lines.len() - MOST_LOSSES);
+    }
+    if lines.is_empty() {
+        let _ = writeln!(text, "Nowhere in this run.");
+    }
+    text
+}
+
+/// All losses, the largest first.
+fn found(results: &Results) -> Vec<Loss> {
+    let mut losses = Vec::new();
+    for row in results.rows() {
+        for figure in results.of_row(row).1 {
+            let unit = Unit::of(figure);
+            if figure.ends_with("_found")
+                || matches!(figure, "bytes" | "resident_before" | "max" | "resident_freed")
+            {
+                continue;
+            }
+            let worse = |one: f64, other: f64| if unit.more_is_better() { other / one } else { one / other };
+            let least = |all: &[Option<f64>]| {
+                all.iter()
+                    .flatten()
+                    .copied()
+                    .reduce(|one, other| if worse(one, other) > 1.0 { other } else { one })
+            };
+            let ours = least(&[OURS, DECODED].map(|who| results.get(row, who, figure)));
+            let theirs = least(&[CLIENT_GO, KUBE_RS].map(|who| results.best(row, who, figure)));
+            if let (Some(ours), Some(theirs)) = (ours, theirs)
+                && worse(ours, theirs) > 1.05
+            {
+                let (row, figure, factor) =
+                    (row.to_owned(), super::table::label(figure), worse(ours, theirs));
+                losses.push(Loss { row, figure, factor });
+            }
+        }
+    }
+    losses.sort_by(|one, other| other.factor.total_cmp(&one.factor));
+    losses
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_figure_is_lost_if_another_library_is_ahead_of_both_storages() {
+        let mut results = Results::default();
+        let mut add = |row: &str, figure: &str, ours: f64, decoded: f64, theirs: f64| {
+            results.add(row, OURS, figure, ours);
+            results.add(row, DECODED, figure, decoded);
+            results.add(row, CLIENT_GO, figure, theirs);
+        };
+        add("won", "seconds", 1.0, 2.0, 1.5);
+        add("lost", "seconds", 2.0, 3.0, 1.0);
+        add("lost rate", "per_second", 10.0, 20.0, 100.0);
+        let losses = found(&results);
+        let told: Vec<(&str, f64)> = losses.iter().map(|loss| (loss.row.as_str(), loss.factor)).collect();
+        assert_eq!(told, [("lost rate", 5.0), ("lost", 2.0)]);
+    }
 }

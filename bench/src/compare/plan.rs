@@ -1,197 +1,239 @@
-//! What is measured, of whom, and how often.
+//! What is measured, of which contenders, and how often.
 
-use super::contender::{Contender, Residency, Way};
-use super::queues;
+use super::contender::{
+    CLIENT_GO, CLIENT_GO_LIST, Contender, DECODED, DECODED_ON_SYSTEM, KUBE_RS, KUBE_RS_LIST, ON_SYSTEM, OURS,
+    PACKED,
+};
+use crate::replay::Set;
 
 /// One measurement, taken of several contenders in turn.
 #[derive(Clone, Debug)]
 pub(super) struct Job {
-    /// For example `sync pods 100000`.
+    /// For example `sync pods 30000 TLS`.
     pub(super) row: String,
-    /// How many pods and custom objects the server has.
-    pub(super) served: (u64, u64),
+    /// What the server has, how many objects, and whether it speaks TLS; none for queues.
+    pub(super) served: Option<(Set, u64, bool)>,
     pub(super) contenders: Vec<Contender>,
     pub(super) arguments: Vec<(&'static str, String)>,
-    /// It is about pods, which have the bars.
-    pub(super) is_of_pods: bool,
-}
-
-impl Job {
-    /// How often it is measured if so many rounds are asked for: what is not about pods half as often.
-    pub(super) fn rounds(&self, asked: usize) -> usize {
-        if self.is_of_pods { asked } else { asked.div_ceil(2) }
-    }
+    /// It is measured in the first round only.
+    pub(super) once: bool,
 }
 
 /// How much of everything.
 #[derive(Clone, Debug)]
 pub(super) struct Sizes {
-    /// How many pods are synced.
-    pub(super) pods: Vec<u64>,
-    /// How many custom objects.
-    pub(super) widgets: u64,
-    /// How many pods there are while events flow; of custom objects as many as are synced.
-    pub(super) pods_of_events: u64,
+    /// How many pods are synced, small to large.
+    pub(super) growth: Vec<u64>,
+    /// How many objects there are in all other rows but those of events.
+    pub(super) objects: u64,
+    /// How many objects there are while events flow.
+    pub(super) objects_of_events: u64,
     pub(super) events: u64,
+    /// How many handlers each copy has while events flow.
+    pub(super) handlers: &'static [u64],
     /// Events a second for latency, and for how many seconds.
     pub(super) rate: (u64, u64),
-    /// For how long each read is repeated beside the writer: longer than a collection of garbage takes.
+    /// For how long each read is repeated beside the writer: longer than a garbage collection takes.
     pub(super) millis: u64,
-    /// How many milliseconds a program is left alone before its memory is looked at.
+    /// How many milliseconds a program is left alone before its memory is read.
     pub(super) settle: u64,
-    /// How often one pod is decoded in a round.
-    pub(super) decodes: u64,
-    /// How many decoded pods are kept, where any are.
+    /// How often an object is decoded in a round, and how many different ones there are.
+    pub(super) decodes: (u64, u64),
+    /// How many decoded objects are kept, where any are.
     pub(super) kept: u64,
-    /// How many objects are read when instructions are counted.
-    pub(super) counted: u64,
-    /// How many blocks of syncs each round has to see what one more object costs.
-    pub(super) growth_blocks: usize,
+    /// How many objects are read when instructions are counted; none if they are not.
+    pub(super) counted: Option<u64>,
+    /// How many keys the queues have.
+    pub(super) keys: &'static [u64],
+    /// Which sets are measured beside pods.
+    pub(super) others: &'static [Set],
+    pub(super) with_reads: bool,
 }
 
 impl Sizes {
-    pub(super) fn full(pods: Vec<u64>) -> Self {
-        let widgets = pods.iter().copied().max().unwrap_or(0);
-        // Fewer events than a listener's queue holds before it keeps only the latest state of each object.
+    pub(super) fn full() -> Self {
         Self {
-            pods,
-            widgets,
-            pods_of_events: 10_000,
+            growth: vec![1_000, 10_000, 30_000, 100_000],
+            objects: 30_000,
+            objects_of_events: 10_000,
+            // Fewer than the queue of a listener holds before it keeps only the latest state of each object.
             events: 60_000,
+            handlers: &[1, 10, 100],
             rate: (5_000, 5),
-            millis: 6_000,
+            millis: 3_000,
             settle: 2_000,
-            decodes: 20_000,
-            kept: KEPT,
-            counted: 1_000,
-            growth_blocks: 3,
+            decodes: (20_000, 1_000),
+            kept: 10_000,
+            counted: Some(1_000),
+            keys: &[100_000, 1_000_000],
+            others: &[Set::Cluster, Set::Widgets, Set::Template],
+            with_reads: true,
         }
     }
 
+    /// A comparison in less than five minutes.
     pub(super) fn quick() -> Self {
         Self {
-            pods: vec![20, 60, 200],
-            widgets: 200,
-            pods_of_events: 200,
-            events: 2_000,
-            rate: (2_000, 1),
-            millis: 20,
-            settle: 20,
-            decodes: 50,
-            kept: 10,
-            counted: 200,
-            growth_blocks: 1,
+            growth: vec![30_000],
+            handlers: &[1, 10],
+            rate: (5_000, 3),
+            settle: 1_000,
+            counted: None,
+            keys: &[100_000],
+            others: &[Set::Cluster],
+            with_reads: false,
+            ..Self::full()
         }
     }
 
-    /// How many objects of a kind there are while events flow.
-    pub(super) fn objects_of_events(&self, kind: &str) -> u64 {
-        if kind == PODS { self.pods_of_events } else { self.widgets }
+    /// Only shows that every measurement works.
+    pub(super) fn smoke() -> Self {
+        Self {
+            growth: vec![200],
+            objects: 200,
+            objects_of_events: 200,
+            events: 2_000,
+            handlers: &[1, 10],
+            rate: (2_000, 1),
+            millis: 20,
+            settle: 100,
+            decodes: (50, 20),
+            kept: 10,
+            counted: Some(200),
+            keys: &[200],
+            others: &[Set::Cluster, Set::Widgets],
+            with_reads: true,
+        }
     }
 
-    pub(super) fn most(&self) -> u64 {
-        self.pods.iter().copied().max().unwrap_or(0)
+    /// All measurements but those of decoding.
+    pub(super) fn jobs(&self) -> Vec<Job> {
+        let mut jobs = Vec::new();
+        let everyone =
+            [OURS, PACKED, DECODED, CLIENT_GO, CLIENT_GO_LIST, KUBE_RS, KUBE_RS_LIST, Contender::Limit];
+        for &count in &self.growth {
+            let mut sync = self.job("sync", Set::Pods, count, true, &everyone);
+            if count == self.objects {
+                sync.contenders.extend([ON_SYSTEM, DECODED_ON_SYSTEM]);
+            }
+            jobs.push(sync);
+        }
+        let plain = [OURS, DECODED, CLIENT_GO, KUBE_RS, Contender::Limit];
+        jobs.push(self.job("sync", Set::Pods, self.objects, false, &plain));
+        for &set in self.others {
+            jobs.push(self.job("sync", set, self.objects, set != Set::Template, &everyone));
+        }
+        jobs.extend(self.jobs_of(Set::Pods));
+        jobs.extend(self.others.iter().flat_map(|&set| self.jobs_of(set)));
+        for &count in self.keys {
+            let mut queue = self.job("queue", Set::Pods, count, true, &[DECODED, CLIENT_GO]);
+            (queue.row, queue.served) = (queue_row(count), None);
+            queue.arguments.push(("count", count.to_string()));
+            jobs.push(queue);
+        }
+        jobs
+    }
+
+    /// What is measured of a set after its sync.
+    fn jobs_of(&self, set: Set) -> Vec<Job> {
+        let tls = set != Set::Template;
+        let each = [OURS, DECODED, CLIENT_GO, KUBE_RS];
+        let mixed = matches!(set, Set::Pods | Set::Cluster);
+        let mut jobs = Vec::new();
+        for changed in [1, 50] {
+            if mixed || changed == 1 {
+                let mut relist = self.job("relist", set, self.objects, tls, &each);
+                relist.row += &format!(", {changed} % changed");
+                relist.arguments.push(("changed", changed.to_string()));
+                jobs.push(relist);
+            }
+        }
+        if mixed {
+            let mut restart = self.job("restart", set, self.objects, tls, &each);
+            restart.arguments.push(("events", self.missed().to_string()));
+            jobs.push(restart);
+        }
+        for &handlers in self.handlers {
+            let mut events =
+                self.job("events", set, self.objects_of_events, tls, &[OURS, DECODED, CLIENT_GO]);
+            match handlers {
+                // kube-rs has one consumer, unless unstable features are used.
+                1 => events.contenders.extend([PACKED, ON_SYSTEM, KUBE_RS, Contender::Limit]),
+                _ if set == Set::Pods => events.contenders.extend([PACKED, ON_SYSTEM]),
+                _ => {}
+            }
+            events.row += &of_handlers(handlers);
+            events
+                .arguments
+                .extend([("events", self.events.to_string()), ("handlers", handlers.to_string())]);
+            jobs.push(events);
+        }
+        for handlers in [1_u64, 10] {
+            let (rate, seconds) = self.rate;
+            if mixed && (handlers == 10 || set == Set::Pods) {
+                let contenders = if handlers == 1 { &each[..] } else { &each[..3] };
+                let mut latency = self.job("latency", set, self.objects_of_events, tls, contenders);
+                latency.row += &of_handlers(handlers);
+                latency
+                    .arguments
+                    .extend([("rate", rate.to_string()), ("events", (rate * seconds).to_string())]);
+                latency.arguments.push(("handlers", handlers.to_string()));
+                jobs.push(latency);
+            }
+        }
+        if self.with_reads && matches!(set, Set::Pods | Set::Widgets) {
+            let mut reads = self.job("reads", set, self.objects, tls, &each);
+            reads.arguments.push(("millis", self.millis.to_string()));
+            jobs.push(reads);
+        }
+        jobs
+    }
+
+    fn job(&self, step: &str, set: Set, count: u64, tls: bool, contenders: &[Contender]) -> Job {
+        Job {
+            row: row(step, set, count, tls),
+            served: Some((set, count, tls)),
+            contenders: contenders.to_vec(),
+            arguments: vec![("step", step.to_owned()), ("settle", self.settle.to_string())],
+            // The page compares pods and the cluster; the others are beside them.
+            once: matches!(set, Set::Template | Set::Widgets),
+        }
+    }
+
+    /// How many updates a restart of the server makes readers miss.
+    pub(super) fn missed(&self) -> u64 {
+        self.events / 6
     }
 }
 
-pub(super) const OURS: [Contender; 3] = [
-    Contender::Ours(Residency::Adaptive),
-    Contender::Ours(Residency::Packed),
-    Contender::Ours(Residency::Decoded),
-];
-
-/// The same in a program that does not choose its allocator.
-pub(super) const ON_SYSTEM: [Contender; 3] = [
-    Contender::OursOnSystem(Residency::Adaptive),
-    Contender::OursOnSystem(Residency::Packed),
-    Contender::OursOnSystem(Residency::Decoded),
-];
-
-const GO: [Contender; 2] = [Contender::ClientGo(Way::List), Contender::ClientGo(Way::WatchList)];
-const KUBE_RUNTIME: [Contender; 2] =
-    [Contender::KubeRuntime(Way::List), Contender::KubeRuntime(Way::WatchList)];
-const ONE_GO: Contender = Contender::ClientGo(Way::WatchList);
-const ONE_KUBE_RUNTIME: Contender = Contender::KubeRuntime(Way::WatchList);
-
-/// The kind that has bars.
-pub(super) const PODS: &str = "pods";
-
-/// Names of rows, as results and bars call them.
-pub(super) fn row(step: &str, kind: &str, count: u64) -> String {
-    format!("{step} {kind} {count}")
+/// The names of rows, as results and bars call them.
+pub(super) fn row(step: &str, set: Set, count: u64, tls: bool) -> String {
+    format!("{step} {} {count} {}", set.name(), if tls { "TLS" } else { "plain" })
 }
 
-/// All measurements that need a server.
-pub(super) fn jobs(sizes: &Sizes) -> Vec<Job> {
-    let mut jobs = Vec::new();
-    jobs.extend(jobs_of(PODS, &sizes.pods, sizes));
-    jobs.extend(jobs_of("widgets", &[sizes.widgets], sizes));
-    for count in queues::counts(sizes) {
-        let mut queue = job("queue", PODS, count, &[queues::ours(), ONE_GO]);
-        (queue.row, queue.served, queue.is_of_pods) = (row("queue", "keys", count), (0, 0), false);
-        jobs.push(queue);
-    }
-    for job in &mut jobs {
-        job.arguments.push(("settle", sizes.settle.to_string()));
-    }
-    jobs
+/// Ends the name of a row that has handlers.
+pub(super) fn of_handlers(handlers: u64) -> String {
+    format!(", {handlers} handler{}", if handlers == 1 { "" } else { "s" })
 }
 
-/// All measurements of one kind, with copies of so many objects.
-fn jobs_of(kind: &str, counts: &[u64], sizes: &Sizes) -> Vec<Job> {
-    let everybody = [&OURS[..], &ON_SYSTEM, &GO, &KUBE_RUNTIME].concat();
-    let after_sync = [&OURS[..], &GO, &[ONE_KUBE_RUNTIME]].concat();
-    // kube-runtime has one consumer, unless unstable features are used.
-    let with_handlers = [&OURS[..], &GO].concat();
-    let most = counts.iter().copied().max().unwrap_or(0);
-    let mut jobs: Vec<Job> = counts.iter().map(|&count| job("sync", kind, count, &everybody)).collect();
-    jobs.push(job("relist", kind, most, &[&OURS[..], &GO, &KUBE_RUNTIME].concat()));
-    for handlers in [1, 10, 100] {
-        let who = if handlers == 1 { &after_sync } else { &with_handlers };
-        let who = &[&who[..], &[ON_SYSTEM[0], ON_SYSTEM[2]]].concat();
-        let mut told = job("events", kind, sizes.objects_of_events(kind), who);
-        told.row = row("events", kind, handlers);
-        told.arguments.extend([("events", sizes.events.to_string()), ("handlers", handlers.to_string())]);
-        jobs.push(told);
-    }
-    let (rate, seconds) = sizes.rate;
-    let mut latency = job("latency", kind, sizes.objects_of_events(kind), &with_handlers);
-    latency.arguments.extend([("rate", rate.to_string()), ("events", (rate * seconds).to_string())]);
-    latency.arguments.push(("handlers", "10".to_owned()));
-    jobs.push(latency);
-    jobs.push(reads(kind, most, &after_sync, sizes));
-    jobs
+pub(super) fn queue_row(count: u64) -> String {
+    format!("queue {count} keys")
 }
 
-fn reads(kind: &str, count: u64, who: &[Contender], sizes: &Sizes) -> Job {
-    let mut reads = job("reads", kind, count, who);
-    reads.arguments.push(("millis", sizes.millis.to_string()));
-    reads
-}
-
-fn job(step: &str, kind: &str, count: u64, contenders: &[Contender]) -> Job {
-    let arguments = vec![("step", step.to_owned()), ("kind", kind.to_owned()), ("count", count.to_string())];
-    let is_of_pods = kind == PODS;
-    let served = if is_of_pods { (count, 0) } else { (0, count) };
-    Job { row: row(step, kind, count), served, contenders: contenders.to_vec(), arguments, is_of_pods }
-}
-
-/// Ways of reading of which instructions are counted, and how often each is repeated for that.
+/// Ways of reading whose instructions are counted, and how often each is repeated for that.
 pub(super) const COUNTED_READS: [(&str, u64); 6] =
     [("get", 20_000), ("look", 20_000), ("namespace", 500), ("index", 3_000), ("all", 500), ("label", 200)];
 
-/// Of whom.
-pub(super) const COUNTED_READERS: [Contender; 4] = [OURS[2], OURS[0], ONE_GO, ONE_KUBE_RUNTIME];
+/// Whose reads.
+pub(super) const COUNTED_READERS: [Contender; 4] = [OURS, DECODED, CLIENT_GO, KUBE_RS];
 
-/// How many decoded pods are kept, where any are: as a cache does.
-pub(super) const KEPT: u64 = 10_000;
-
-/// What is decoded by itself.
+/// Objects that are decoded by themselves.
 pub(super) struct Decoding {
     pub(super) row: &'static str,
-    pub(super) kind: &'static str,
+    pub(super) set: Set,
+    /// Which encoding the objects are in: `pb` or `json`.
     pub(super) form: &'static str,
-    /// What it becomes.
+    /// What they become.
     pub(super) target: &'static str,
     /// Whether the last ones are kept.
     pub(super) kept: bool,
@@ -204,42 +246,49 @@ const fn decoding(
     target: &'static str,
     contenders: &'static [Contender],
 ) -> Decoding {
-    Decoding { row, kind: "pods", form, target, kept: false, contenders }
+    Decoding { row, set: Set::Pods, form, target, kept: false, contenders }
 }
 
-pub(super) const DECODES: [Decoding; 11] = [
-    decoding("decode protobuf", "pb", "pod", &[OURS[2], ONE_GO, ON_SYSTEM[2]]),
+pub(super) const DECODE_PROTOBUF: &str = "decode pods, protobuf";
+pub(super) const DECODE_JSON: &str = "decode pods, JSON";
+pub(super) const DECODE_CUSTOM: &str = "decode custom resources, JSON";
+pub(super) const DECODE_FEW: &str = "decode pods, protobuf, five fields";
+
+pub(super) const DECODINGS: [Decoding; 9] = [
+    decoding(DECODE_PROTOBUF, "pb", "full", &[DECODED, CLIENT_GO, DECODED_ON_SYSTEM]),
     Decoding {
         kept: true,
-        ..decoding("decode protobuf, kept", "pb", "pod", &[OURS[2], ONE_GO, ON_SYSTEM[2]])
+        ..decoding(
+            "decode pods, protobuf, last ones kept",
+            "pb",
+            "full",
+            &[DECODED, CLIENT_GO, DECODED_ON_SYSTEM],
+        )
     },
-    decoding("decode protobuf, remade", "pb", "remake", &[OURS[2], ON_SYSTEM[2]]),
-    Decoding { kept: true, ..decoding("decode protobuf, remade, kept", "pb", "remake", &[OURS[2]]) },
-    decoding("decode protobuf, copied", "pb", "copy", &[OURS[2], ON_SYSTEM[2]]),
-    decoding("decode protobuf, five fields", "pb", "few", &[OURS[2]]),
-    decoding("decode protobuf, brief", "pb", "brief", &[OURS[2]]),
-    decoding("decode protobuf, projection", "pb", "projection", &[OURS[2]]),
-    decoding("decode JSON", "json", "pod", &[OURS[2], ONE_GO, ONE_KUBE_RUNTIME]),
-    decoding("decode JSON, five fields", "json", "few", &[OURS[2]]),
+    Decoding { kept: true, ..decoding("decode pods, protobuf, into old ones", "pb", "remake", &[DECODED]) },
+    decoding(DECODE_FEW, "pb", "few", &[DECODED]),
+    decoding("decode pods, protobuf, brief projection", "pb", "brief", &[DECODED]),
+    decoding("decode pods, protobuf, projection", "pb", "projection", &[DECODED]),
+    decoding(DECODE_JSON, "json", "full", &[DECODED, CLIENT_GO, KUBE_RS]),
+    Decoding { set: Set::Widgets, ..decoding(DECODE_CUSTOM, "json", "full", &[DECODED, CLIENT_GO, KUBE_RS]) },
     Decoding {
-        kind: "widgets",
-        ..decoding("decode custom resource", "json", "pod", &[OURS[2], ONE_GO, ONE_KUBE_RUNTIME])
+        set: Set::Template,
+        ..decoding("decode the one template, protobuf", "pb", "full", &[DECODED, CLIENT_GO])
     },
 ];
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
 
     #[test]
-    fn what_is_not_about_pods_is_measured_half_as_often() {
-        let rounds = |row: &str| {
-            let jobs = jobs(&Sizes::quick());
-            let job = jobs.iter().find(|job| job.row == row).unwrap();
-            [1, 2, 3].map(|asked| job.rounds(asked))
-        };
-        assert_eq!(rounds("reads pods 200"), [1, 2, 3]);
-        assert_eq!(rounds("reads widgets 200"), [1, 1, 2]);
-        assert_eq!(rounds("queue keys 200"), [1, 1, 2]);
+    fn no_two_measurements_have_the_same_row() {
+        for sizes in [Sizes::full(), Sizes::quick(), Sizes::smoke()] {
+            let jobs = sizes.jobs();
+            let rows: HashSet<&str> = jobs.iter().map(|job| job.row.as_str()).collect();
+            assert_eq!(rows.len(), jobs.len());
+        }
     }
 }

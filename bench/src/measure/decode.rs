@@ -1,4 +1,4 @@
-//! One object, from bytes to a value.
+//! Objects of a file, from bytes to values.
 
 use k8s_openapi::api::core::v1::Pod;
 use kube_core::DynamicObject;
@@ -8,8 +8,9 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::process::cpu;
-use super::{Library, Sample, Settings, Step, Target, figure};
+use super::{Library, Settings, Step, Target, figure};
 use crate::Error;
+use crate::replay::Set;
 use crate::report::now;
 
 /// How often it is measured; the best counts.
@@ -57,8 +58,7 @@ struct Fields {
 
 type Decode = Box<dyn FnMut(&[u8]) -> Result<(), Error>>;
 
-/// The objects that were decoded last, as many as are to be kept. Who keeps none decodes beside an empty memory, which
-/// costs a collector of garbage nothing.
+/// The objects that were decoded last. With none, a garbage collector beside it has nothing to do.
 struct Kept<K> {
     objects: Vec<Box<K>>,
     most: usize,
@@ -84,9 +84,16 @@ impl<K> Kept<K> {
 }
 
 pub(super) fn run(settings: &Settings) -> Result<(), Error> {
-    let bytes = std::fs::read(&settings.file)?;
-    let mut decode = decoder(settings);
-    let mut repeat = |count: usize| (0..count).try_for_each(|_| decode(&bytes));
+    let file = std::fs::read(&settings.file)?;
+    let objects = objects(&file)?;
+    let mut decode = decoder(settings)?;
+    let mut next = 0;
+    let mut repeat = |count: usize| {
+        (0..count).try_for_each(|_| {
+            next = (next + 1) % objects.len();
+            decode(objects[next])
+        })
+    };
     if settings.step == Step::Repeat {
         return repeat(settings.count);
     }
@@ -99,30 +106,44 @@ pub(super) fn run(settings: &Settings) -> Result<(), Error> {
     }
     figure("ns", best);
     figure("cpu_ns", (cpu() - worked) * 1e9 / (ROUNDS * settings.count) as f64);
+    figure("bytes", objects.iter().map(|object| object.len()).sum::<usize>() as f64 / objects.len() as f64);
     Ok(())
 }
 
-fn decoder(settings: &Settings) -> Decode {
-    let protobuf = settings.file.ends_with(".pb");
-    let encoding = if protobuf { Encoding::best_for("", "v1", "Pod") } else { Encoding::Json };
-    match (settings.library, settings.kind) {
-        (Library::KubeRuntime, Sample::Pods) => return theirs::<Pod>(settings.keep),
-        (Library::KubeRuntime, Sample::Widgets) => return theirs::<DynamicObject>(settings.keep),
-        (_, Sample::Widgets) => return ours::<DynamicObject>(encoding, settings.keep),
-        (_, Sample::Pods) => {}
+/// Splits a file of objects, each after its length in four bytes.
+fn objects(mut file: &[u8]) -> Result<Vec<&[u8]>, Error> {
+    let mut objects = Vec::new();
+    while let Some((length, rest)) = file.split_first_chunk() {
+        let (object, rest) =
+            rest.split_at_checked(u32::from_be_bytes(*length) as usize).ok_or("an object is cut off")?;
+        objects.push(object);
+        file = rest;
     }
-    match settings.target {
-        Target::Pod => ours::<Pod>(encoding, settings.keep),
-        Target::Few => ours::<Few>(encoding, settings.keep),
-        Target::Projection => ours::<Projection<Pod, Fields>>(encoding, settings.keep),
-        Target::Brief => ours::<Projection<Pod, Fields, Brief>>(encoding, settings.keep),
-        Target::Copy => copies::<Pod>(encoding, settings.keep),
-        Target::Remake => remakes::<Pod>(encoding, settings.keep),
-    }
+    if objects.is_empty() { Err("there are no objects in the file".into()) } else { Ok(objects) }
 }
 
-/// What kube-runtime does with each object.
-fn theirs<K: DeserializeOwned + 'static>(keep: usize) -> Decode {
+fn decoder(settings: &Settings) -> Result<Decode, Error> {
+    let protobuf = settings.file.ends_with(".pb");
+    let encoding = if protobuf { Encoding::best_for("", "v1", "Pod") } else { Encoding::Json };
+    let keep = settings.keep;
+    match (settings.library, settings.set) {
+        (_, Set::Cluster) => return Err("one kind is decoded at a time".into()),
+        (Library::KubeRs, Set::Pods | Set::Template) => return Ok(kube_rs::<Pod>(keep)),
+        (Library::KubeRs, Set::Widgets) => return Ok(kube_rs::<DynamicObject>(keep)),
+        (_, Set::Widgets) => return Ok(ours::<DynamicObject>(encoding, keep)),
+        (_, Set::Pods | Set::Template) => {}
+    }
+    Ok(match settings.target {
+        Target::Full => ours::<Pod>(encoding, keep),
+        Target::Few => ours::<Few>(encoding, keep),
+        Target::Projection => ours::<Projection<Pod, Fields>>(encoding, keep),
+        Target::Brief => ours::<Projection<Pod, Fields, Brief>>(encoding, keep),
+        Target::Remake => remakes::<Pod>(encoding, keep),
+    })
+}
+
+/// Decodes as kube-rs does.
+fn kube_rs<K: DeserializeOwned + 'static>(keep: usize) -> Decode {
     let mut kept = Kept::<K>::new(keep);
     Box::new(move |bytes| {
         kept.put(serde_json::from_slice(bytes)?);
@@ -138,7 +159,7 @@ fn ours<K: DeserializeOwned + 'static>(encoding: Encoding, keep: usize) -> Decod
     })
 }
 
-/// Decodes into the memory of the oldest of those that are kept.
+/// Decodes into the oldest of the objects that are kept.
 fn remakes<K: DeserializeOwned + 'static>(encoding: Encoding, keep: usize) -> Decode {
     let mut kept: Vec<Option<Box<K>>> = std::iter::repeat_with(|| None).take(keep.max(1)).collect();
     let mut next = 0;
@@ -147,19 +168,6 @@ fn remakes<K: DeserializeOwned + 'static>(encoding: Encoding, keep: usize) -> De
         let object = encoding.decode_object_into(bytes, DecodeOptions::default(), spare)?;
         kept[next] = Some(std::hint::black_box(object));
         next = (next + 1) % kept.len();
-        Ok(())
-    })
-}
-
-fn copies<K: DeserializeOwned + Clone + 'static>(encoding: Encoding, keep: usize) -> Decode {
-    let (mut kept, mut first) = (Kept::<K>::new(keep), None);
-    Box::new(move |bytes| {
-        let object = match &first {
-            Some(first) => K::clone(first),
-            None => encoding.decode_object(bytes, DecodeOptions::default())?,
-        };
-        first.get_or_insert_with(|| object.clone());
-        kept.put(object);
         Ok(())
     })
 }

@@ -1,55 +1,55 @@
-//! One measurement of one library, in a process of its own: one line of JSON for each figure.
+//! One measurement of one library, in a process of its own: prints a line of JSON for each figure.
 //!
-//! client-go takes the same measurements with the program in `bench/clientgo`.
+//! The program in `bench/clientgo` takes the same measurements of client-go.
 
 mod decode;
-mod kind;
+mod discard;
+mod follower;
+mod kube_rs;
 mod ours;
 mod process;
 mod queue;
 mod reads;
-mod theirs;
+mod steps;
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
+use crate::replay::Set;
 use crate::report::say;
 
-/// Whose copy is measured.
+/// The library that is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Library {
     /// kube-informer, as it is by default.
     Adaptive,
-    /// kube-informer with objects as bytes.
+    /// kube-informer with encoded objects.
     Packed,
-    /// kube-informer with objects as values.
+    /// kube-informer with decoded objects.
     Decoded,
-    KubeRuntime,
+    KubeRs,
+    /// No library: bytes are read and thrown away.
+    Discard,
 }
 
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Step {
     Decode,
+    /// Decodes and measures nothing: for counts of instructions.
     Repeat,
     Sync,
     Relist,
+    Restart,
     Events,
     Latency,
     Reads,
     Queue,
 }
 
-/// Of what.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Sample {
-    Pods,
-    Widgets,
-}
-
-/// How the library learns what is there.
+/// How the library learns which objects there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Way {
     List,
@@ -60,16 +60,14 @@ pub(crate) enum Way {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Target {
     /// The whole type.
-    Pod,
-    /// Five fields.
+    Full,
+    /// A plain struct with five fields.
     Few,
     /// The metadata and three fields: what an informer of a projection keeps.
     Projection,
     /// The same with the metadata in brief.
     Brief,
-    /// The whole type, copied from one that was decoded before: what no decoder can be quicker than.
-    Copy,
-    /// The whole type, made of one that nobody needs any more, as an informer does while much arrives.
+    /// The whole type, decoded into a superseded one, as an informer does.
     Remake,
 }
 
@@ -78,17 +76,14 @@ pub(crate) struct Settings {
     /// What is measured
     #[arg(long)]
     pub(crate) step: Step,
-    /// Whose copy
     #[arg(long, default_value = "adaptive")]
     pub(crate) library: Library,
     /// The replay server
     #[arg(long, default_value = "")]
     pub(crate) url: String,
-    #[arg(long, default_value = "pods")]
-    pub(crate) kind: Sample,
     #[arg(long, default_value = "watch-list")]
     pub(crate) way: Way,
-    /// How many objects or keys there are, or how often to decode
+    /// How many keys a queue has, or how often to decode
     #[arg(long, default_value_t = 0)]
     pub(crate) count: usize,
     #[arg(long, default_value_t = 0)]
@@ -98,7 +93,10 @@ pub(crate) struct Settings {
     pub(crate) rate: usize,
     #[arg(long, default_value_t = 1)]
     pub(crate) handlers: usize,
-    /// The one way of reading that is repeated, and nothing else measured: for those who count instructions
+    /// How many of a hundred objects a relist finds changed
+    #[arg(long, default_value_t = 1)]
+    pub(crate) changed: u64,
+    /// The one way of reading that is repeated, and nothing else measured: for counts of instructions
     #[arg(long, default_value = "")]
     pub(crate) read: String,
     /// How often it is repeated
@@ -107,22 +105,25 @@ pub(crate) struct Settings {
     /// For how long each read is repeated beside the writer
     #[arg(long, default_value_t = 1_000)]
     pub(crate) millis: u64,
-    /// How many milliseconds a program is left alone before its memory is looked at
+    /// How many milliseconds a program is left alone before its memory is read
     #[arg(long, default_value_t = 2_000)]
     pub(crate) settle: u64,
-    /// A pod to decode; protobuf if it ends in .pb
+    /// Objects to decode, each after its length in four bytes; protobuf if the name ends in .pb
     #[arg(long, default_value = "")]
     pub(crate) file: String,
-    /// What to make of it
-    #[arg(long, default_value = "pod")]
+    /// Which objects they are
+    #[arg(long, default_value = "pods")]
+    pub(crate) set: Set,
+    /// What to make of them
+    #[arg(long, default_value = "full")]
     pub(crate) target: Target,
-    /// How many of the decoded pods are kept, the last ones
+    /// How many of the decoded objects are kept, the last ones
     #[arg(long, default_value_t = 0)]
     pub(crate) keep: usize,
 }
 
 impl Settings {
-    /// Leaves the program alone for a while.
+    /// Leaves the program alone for a moment.
     async fn settle(&self) {
         tokio::time::sleep(Duration::from_millis(self.settle)).await;
     }
@@ -136,15 +137,11 @@ pub(crate) struct Figure {
 }
 
 pub(crate) async fn run(settings: Settings) -> Result<(), Error> {
-    use k8s_openapi::api::core::v1::Pod;
-    use kube_core::DynamicObject;
-    match (settings.step, settings.library, settings.kind) {
-        (Step::Decode | Step::Repeat, _, _) => decode::run(&settings),
-        (Step::Queue, _, _) => queue::run(&settings).await,
-        (_, Library::KubeRuntime, Sample::Pods) => theirs::run::<Pod>(settings).await,
-        (_, Library::KubeRuntime, Sample::Widgets) => theirs::run::<DynamicObject>(settings).await,
-        (_, _, Sample::Pods) => ours::run::<Pod>(settings).await,
-        (_, _, Sample::Widgets) => ours::run::<DynamicObject>(settings).await,
+    match (settings.step, settings.library) {
+        (Step::Decode | Step::Repeat, _) => decode::run(&settings),
+        (Step::Queue, _) => queue::run(&settings).await,
+        (_, Library::Discard) => discard::run(&settings).await,
+        _ => steps::run(settings).await,
     }
 }
 
@@ -157,10 +154,24 @@ fn expect(count: usize, wanted: usize) -> Result<(), Error> {
     if count == wanted { Ok(()) } else { Err(format!("{count} objects instead of {wanted}").into()) }
 }
 
-/// Prints the middle and the slow end of many delays, in seconds.
-fn delays(mut delays: Vec<f64>) {
+/// The percentiles of delays that are printed, and their names.
+pub(crate) const PERCENTILES: [(&str, f64); 8] = [
+    ("p10", 0.1),
+    ("p25", 0.25),
+    ("p50", 0.5),
+    ("p75", 0.75),
+    ("p90", 0.9),
+    ("p95", 0.95),
+    ("p99", 0.99),
+    ("p999", 0.999),
+];
+
+/// Prints percentiles of delays, in seconds.
+fn percentiles(mut delays: Vec<f64>) {
     delays.sort_unstable_by(f64::total_cmp);
-    let at = |share: f64| delays.get((delays.len().saturating_sub(1) as f64 * share) as usize).copied();
-    figure("p50", at(0.5).unwrap_or(f64::NAN));
-    figure("p99", at(0.99).unwrap_or(f64::NAN));
+    let last = delays.len().saturating_sub(1) as f64;
+    for (name, share) in PERCENTILES {
+        figure(name, delays.get((last * share) as usize).copied().unwrap_or(f64::NAN));
+    }
+    figure("max", delays.last().copied().unwrap_or(f64::NAN));
 }

@@ -1,4 +1,4 @@
-//! What this process needs.
+//! The time and memory that this process takes.
 
 use super::figure;
 use crate::memory;
@@ -36,8 +36,8 @@ pub(super) fn forget_peak() {
     let _ = std::fs::write("/proc/self/clear_refs", "5");
 }
 
-/// Prints what this process holds.
-pub(super) fn tell_memory() {
+/// Prints the resident memory of this process and its peak.
+pub(super) fn print_memory() {
     let (resident, peak) = memory::own();
     figure("resident", resident as f64);
     figure("peak", peak as f64);

@@ -4,20 +4,24 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use super::kind::Measured;
+use kube_core::Selector;
+
 use super::{Settings, figure};
 use crate::Error;
-use crate::replay::{Control, PER_NAMESPACE, PER_NODE};
+use crate::replay::Control;
 use crate::report::now;
 
 /// One way of reading: called with a number that goes up, it returns how many objects it found.
 pub(super) type Read = (&'static str, Box<dyn Fn(usize) -> usize + Send>);
 
-/// So many different objects are read in turn.
+/// How many different objects are read in turn.
 const PLACES: usize = 1_000;
 
+/// How far apart they are in the order of their keys.
+const STRIDE: usize = 7_919;
+
 /// How the names of ways end that make a handle to each object.
-const TAKEN: &str = "_taken";
+const HANDLES: &str = "_handles";
 
 /// How many times each way is measured alone; the best counts.
 const BATCHES: usize = 7;
@@ -25,49 +29,53 @@ const BATCHES: usize = 7;
 /// How long each of them takes at least.
 const BATCH: Duration = Duration::from_millis(40);
 
-/// Beside the writer, the clock is looked at after calls that take about so many nanoseconds alone: a look takes as long as
+/// Beside the writer, the clock is read after calls that take about this many nanoseconds alone: reading it takes as long as
 /// the quickest of them.
-const LOOK_NS: f64 = 20_000.0;
+const CLOCK_NS: f64 = 20_000.0;
 
-/// The names of objects, nodes and namespaces, made beforehand. All of them are in one piece of memory, so that finding out
-/// what to ask for takes little beside asking.
+/// What to ask for: made before, and in one piece of memory, so that it costs little beside the read.
 pub(super) struct Names {
     /// Namespaces and names.
     objects: Vec<(&'static str, &'static str)>,
-    nodes: Vec<&'static str>,
+    fields: Vec<&'static str>,
 }
 
 impl Names {
-    pub(super) fn new<K: Measured>(count: usize) -> Self {
-        let namespaces = count.div_ceil(PER_NAMESPACE as usize).max(1);
-        let nodes = count.div_ceil(PER_NODE as usize).max(1);
+    /// Takes the namespace, the name and the indexed field of each object, in any order.
+    pub(super) fn new(mut all: Vec<(String, String, String)>) -> Self {
+        all.sort_unstable();
         let (mut text, mut ends) = (String::new(), Vec::with_capacity(PLACES));
-        for number in (0..PLACES).map(|at| at * 7_919 % count.max(1)) {
-            text += &format!("team-{:03}", number % namespaces);
-            let namespace = text.len();
-            text += &format!("{}{number:07}", K::PREFIX);
-            let name = text.len();
-            text += &format!("node-{:05}", number % nodes);
-            ends.push((namespace, name, text.len()));
+        for number in (0..PLACES).map(|at| at * STRIDE % all.len().max(1)) {
+            let Some((namespace, name, field)) = all.get(number) else { break };
+            let parts = [namespace, name, field].map(|part| {
+                text.push_str(part);
+                text.len()
+            });
+            ends.push(parts);
         }
         // There is one, and it is read until the program ends.
         let text: &'static str = text.leak();
-        let (mut objects, mut nodes, mut begin) = (Vec::new(), Vec::new(), 0);
-        for (namespace, name, node) in ends {
+        let (mut objects, mut fields, mut begin) = (Vec::new(), Vec::new(), 0);
+        for [namespace, name, field] in ends {
             objects.push((&text[begin..namespace], &text[namespace..name]));
-            nodes.push(&text[name..node]);
-            begin = node;
+            fields.push(&text[name..field]);
+            begin = field;
         }
-        Self { objects, nodes }
+        Self { objects, fields }
     }
 
     pub(super) fn object(&self, at: usize) -> (&str, &str) {
-        self.objects[at % PLACES]
+        self.objects[at % self.objects.len()]
     }
 
-    pub(super) fn node(&self, at: usize) -> &str {
-        self.nodes[at % PLACES]
+    pub(super) fn field(&self, at: usize) -> &str {
+        self.fields[at % self.fields.len()]
     }
+}
+
+/// Selects a few objects of all namespaces.
+pub(super) fn selector() -> Selector {
+    [("team", "payments"), ("shard", "s03")].into_iter().collect()
 }
 
 /// Measures all ways on a thread of its own, first alone and then beside the writer.
@@ -93,13 +101,13 @@ pub(super) async fn measure(
             let nanos = alone(&call);
             figure(&format!("{name}_ns"), nanos);
             figure(&format!("{name}_found"), call(0) as f64);
-            (name, call, (LOOK_NS / nanos).max(1.0) as usize)
+            (name, call, (CLOCK_NS / nanos).max(1.0) as usize)
         });
         measured.collect::<Vec<_>>()
     })
     .await?;
     let control = Control::new(&settings.url)?;
-    control.tell("/bench/events?count=1000000000000&rate=0").await?;
+    control.send("/bench/events?count=1000000000000&rate=0").await?;
     tokio::time::sleep(Duration::from_millis(300)).await;
     let period = Duration::from_millis(settings.millis);
     let (before, begun) = (written.load(Ordering::Relaxed), now());
@@ -108,8 +116,8 @@ pub(super) async fn measure(
     figure("writer_alone", since(before) / begun.elapsed().as_secs_f64());
     let counter = Arc::clone(&written);
     tokio::task::spawn_blocking(move || {
-        // What only we have is measured alone only.
-        for (name, call, at_once) in ways.iter().filter(|(name, ..)| !name.ends_with(TAKEN)) {
+        // Ways that only this library has are measured alone only.
+        for (name, call, at_once) in ways.iter().filter(|(name, ..)| !name.ends_with(HANDLES)) {
             let (before, begun, mut calls) = (counter.load(Ordering::Relaxed), now(), 0);
             while begun.elapsed() < period {
                 for _ in 0..*at_once {
@@ -124,10 +132,10 @@ pub(super) async fn measure(
         }
     })
     .await?;
-    control.tell("/bench/pause").await
+    control.send("/bench/pause").await
 }
 
-/// Reads in one way, and measures nothing. Whoever counts instructions knows it by its name.
+/// Reads in one way, and measures nothing. Callgrind finds it by its name.
 #[inline(never)]
 fn repeat(call: &dyn Fn(usize) -> usize, calls: usize) {
     for number in 0..calls {

@@ -3,10 +3,12 @@
 use std::process::Stdio;
 
 use http::Request;
-use kube_client::{Client, Config};
+use kube_client::Client;
+use serde::Deserialize;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
+use super::{Set, client};
 use crate::Error;
 
 /// A running replay server.
@@ -17,9 +19,10 @@ pub(crate) struct Replay {
 }
 
 impl Replay {
-    pub(crate) async fn start(pods: u64, widgets: u64) -> Result<Self, Error> {
+    pub(crate) async fn start(set: Set, objects: u64, tls: bool) -> Result<Self, Error> {
         let mut child = Command::new(std::env::current_exe()?)
-            .args(["replay", &pods.to_string(), &widgets.to_string()])
+            .args(["replay", set.name(), &objects.to_string()])
+            .args(tls.then_some("--tls"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .kill_on_drop(true)
@@ -34,9 +37,9 @@ impl Replay {
         &self.url
     }
 
-    /// Everything is as it was at the start.
+    /// Forgets all commands: nothing has changed, and nothing was missed.
     pub(crate) async fn reset(&self) -> Result<(), Error> {
-        Control::new(&self.url)?.tell("/bench/reset").await
+        Control::new(&self.url)?.send("/bench/reset").await
     }
 
     pub(crate) async fn stop(mut self) -> Result<(), Error> {
@@ -46,26 +49,57 @@ impl Replay {
     }
 }
 
-/// Says what is to happen on a replay server.
+/// Sends commands to a replay server.
 pub(crate) struct Control(Client);
+
+/// What a replay server says of itself.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Described {
+    /// When it started: nanoseconds of the wall clock.
+    pub(crate) started: u64,
+    pub(crate) kinds: Vec<Served>,
+}
+
+/// How much a replay server has of a kind.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Served {
+    pub(crate) kind: String,
+    pub(crate) path: String,
+    pub(crate) count: usize,
+    /// When a reader last asked for all objects.
+    pub(crate) asked: u64,
+    /// How many of a hundred updates are of this kind.
+    updates: usize,
+    changed: std::collections::HashMap<String, usize>,
+}
+
+impl Served {
+    /// How many of so many updates are of this kind.
+    pub(crate) fn updates(&self, of: usize) -> usize {
+        of * self.updates / 100
+    }
+
+    /// How many objects a relist finds changed if this percentage of all is.
+    pub(crate) fn changed(&self, percent: u64) -> Result<usize, Error> {
+        let changed = self.changed.get(&percent.to_string()).copied();
+        changed.ok_or_else(|| {
+            format!("the replay server changes 1 or 50 % of all objects, not {percent}").into()
+        })
+    }
+}
 
 impl Control {
     pub(crate) fn new(url: &str) -> Result<Self, Error> {
-        let mut config = Config::new(url.parse()?);
-        config.default_retry = false;
-        Ok(Self(Client::try_from(config)?))
+        Ok(Self(client(url)?))
     }
 
-    pub(crate) async fn tell(&self, path: &str) -> Result<(), Error> {
+    pub(crate) async fn send(&self, path: &str) -> Result<(), Error> {
         self.0.request_text(Request::post(path).body(Vec::new())?).await?;
         Ok(())
     }
 
-    /// When the server started, and when it was last asked for all objects: nanoseconds of the wall clock.
-    pub(crate) async fn times(&self) -> Result<(u64, u64), Error> {
+    pub(crate) async fn describe(&self) -> Result<Described, Error> {
         let text = self.0.request_text(Request::get("/bench/state").body(Vec::new())?).await?;
-        let state: serde_json::Value = serde_json::from_str(&text)?;
-        let number = |name: &str| state[name].as_u64().ok_or("the replay server did not say when");
-        Ok((number("started")?, number("asked")?))
+        Ok(serde_json::from_str(&text)?)
     }
 }

@@ -1,86 +1,189 @@
-//! The kinds that are served: pods in both encodings, and a custom kind in JSON.
+//! The kinds that are served: built-in kinds in both encodings, custom kinds in JSON.
+
+use std::sync::atomic::AtomicU64;
 
 use bytes::Bytes;
 use kube_wire::{ProtoEnvelope, ProtoMessage, encode_object_proto};
 use serde_json::{Value, json};
 
+use super::set::{Set, Share};
 use super::template::{Template, mark};
-use super::wire::{put_bytes, put_varint, varint_len};
+use super::wire::{put_bytes, put_varint};
 use crate::Error;
+use crate::objects::{Sample, shapes};
 
 const POD: &str = include_str!("../../../crates/kube-testserver/data/pod.json");
-const WIDGET: &str = include_str!("../../data/widget.json");
 
-/// The version of an object that has not changed since the start is this and its number.
+/// All runs serve the same objects.
+const SEED: u64 = 42;
+
+/// How many workloads the objects of a kind are from. Each is a template for its own objects.
+pub(crate) const WORKLOADS: u64 = 1_000;
+
+/// How many states each template is in, one after the other.
+pub(crate) const STATES: usize = 4;
+
+/// The resource version of an object that has not changed since the start is this plus its number.
 const FIRST_VERSION: u64 = 1_000_000_000;
 
-/// The version of an object that a relist finds changed is this and its number.
+/// The resource version of an object that a relist finds changed is this plus its number.
 const CHANGED_VERSION: u64 = 1_500_000_000;
 
-/// The version of lists. Events have later ones.
+/// The resource version of lists. Events have later ones.
 pub(crate) const LIST_VERSION: u64 = 1_900_000_000;
 
-/// One object in so many has changed when a copy is made anew.
-pub(crate) const CHANGED_EACH: u64 = 100;
+/// Ends the envelope of a protobuf object: its encoding and its type, both empty.
+const ENVELOPE_TAIL: &[u8] = &[3 << 3 | 2, 0, 4 << 3 | 2, 0];
 
-/// How an answer is written.
+/// The encoding of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum Encoding {
     Json,
     Protobuf,
 }
 
-/// One kind: how many objects there are, and their bytes.
-#[derive(Debug)]
-pub(crate) struct Kind {
-    pub(crate) count: u64,
-    api_version: &'static str,
-    name: &'static str,
-    json: Shapes,
-    protobuf: Option<Shapes>,
+/// What an object is part of.
+#[derive(Clone, Copy, Debug)]
+enum Part {
+    Item,
+    Added,
+    Modified,
 }
 
-/// An object as it stands in a list and in the events of a watch, and what else is said in a watch.
+/// Where a kind is served and what it is called.
+#[derive(Clone, Copy, Debug)]
+struct Api {
+    group: &'static str,
+    version: &'static str,
+    kind: &'static str,
+    plural: &'static str,
+}
+
+impl Api {
+    fn of(sample: Sample) -> Self {
+        let (group, kind, plural) = match sample {
+            Sample::Pods => ("", "Pod", "pods"),
+            Sample::Nodes => ("", "Node", "nodes"),
+            Sample::EndpointSlices => ("discovery.k8s.io", "EndpointSlice", "endpointslices"),
+            Sample::ConfigMaps => ("", "ConfigMap", "configmaps"),
+            Sample::Secrets => ("", "Secret", "secrets"),
+            Sample::Leases => ("coordination.k8s.io", "Lease", "leases"),
+            Sample::Events => ("", "Event", "events"),
+            Sample::Widgets => ("bench.example.com", "Widget", "widgets"),
+            Sample::Blobs => ("bench.example.com", "Blob", "blobs"),
+        };
+        Self { group, version: "v1", kind, plural }
+    }
+
+    fn api_version(self) -> String {
+        if self.group.is_empty() {
+            self.version.to_owned()
+        } else {
+            format!("{}/{}", self.group, self.version)
+        }
+    }
+
+    fn path(self) -> String {
+        let root = if self.group.is_empty() { "/api" } else { "/apis" };
+        format!("{root}/{}/{}", self.api_version(), self.plural)
+    }
+}
+
+/// One kind: how many objects there are, and their templates.
 #[derive(Debug)]
-struct Shapes {
-    item: Template,
-    added: Template,
-    modified: Template,
+pub(crate) struct Kind {
+    api: Api,
+    pub(crate) count: u64,
+    /// How many of a hundred updates of the set are of this kind.
+    pub(crate) updates: u64,
+    /// How many updates the next watch begins with: those that its reader missed.
+    pub(crate) missed: AtomicU64,
+    /// When a reader last asked for all objects, in nanoseconds of the wall clock.
+    pub(crate) asked_unix: AtomicU64,
+    json: Templates,
+    protobuf: Option<Templates>,
+}
+
+/// The templates of a kind in one encoding.
+#[derive(Debug)]
+struct Templates {
+    /// By workload and state.
+    shapes: Vec<Vec<Shape>>,
+    /// What ends an event, after its object.
+    event_tail: &'static [u8],
     initial_end: Bytes,
     expired: Bytes,
 }
 
+/// An object, and what precedes it as an item of a list, as one that was added, and as one that was modified.
+#[derive(Debug)]
+struct Shape {
+    object: Template,
+    heads: [Vec<u8>; 3],
+}
+
 impl Kind {
-    pub(crate) fn pods(count: u64) -> Result<Self, Error> {
-        let (api_version, name) = ("v1", "Pod");
-        let text = mark(POD);
-        // Items of lists of built-in kinds do not say what they are.
-        let item = text.replacen(r#""apiVersion":"v1","kind":"Pod","#, "", 1);
-        let message = ProtoMessage::of("", api_version, name).ok_or("pods have no protobuf")?;
-        let json = Shapes::json(api_version, name, &item, &text)?;
-        let protobuf = Some(Shapes::protobuf(message, &text)?);
-        Ok(Self { count, api_version, name, json, protobuf })
+    /// Makes the objects that one kind has in a set of `total` objects.
+    pub(crate) fn new(share: Share, total: u64) -> Result<Self, Error> {
+        let api = Api::of(share.sample.unwrap_or(Sample::Pods));
+        let count = total * share.objects / 100;
+        let objects = match share.sample {
+            Some(sample) => shapes(sample, SEED, WORKLOADS.min(count) as usize, STATES),
+            None => vec![vec![serde_json::from_str(&mark(POD))?]],
+        };
+        let message = ProtoMessage::of(api.group, api.version, api.kind);
+        Ok(Self {
+            api,
+            count,
+            updates: share.updates,
+            missed: AtomicU64::new(0),
+            asked_unix: AtomicU64::new(0),
+            json: Templates::json(api, &objects)?,
+            protobuf: message.map(|message| Templates::protobuf(message, &objects)).transpose()?,
+        })
     }
 
-    pub(crate) fn widgets(count: u64) -> Result<Self, Error> {
-        let (api_version, name) = ("bench.example.com/v1", "Widget");
-        let text = mark(WIDGET);
-        let json = Shapes::json(api_version, name, &text, &text)?;
-        Ok(Self { count, api_version, name, json, protobuf: None })
+    pub(crate) fn path(&self) -> String {
+        self.api.path()
     }
 
-    /// The form that an `Accept` header asks for, as far as the kind has it.
-    pub(crate) fn form(&self, accept: &str) -> Form {
+    pub(crate) fn name(&self) -> &'static str {
+        self.api.kind
+    }
+
+    #[cfg(test)]
+    pub(crate) fn group(&self) -> &'static str {
+        self.api.group
+    }
+
+    /// The encoding that an `Accept` header asks for, as far as the kind has it.
+    pub(crate) fn encoding(&self, accept: &str) -> Encoding {
         let wants = accept.contains("application/vnd.kubernetes.protobuf");
-        if wants && self.protobuf.is_some() { Form::Protobuf } else { Form::Json }
+        if wants && self.protobuf.is_some() { Encoding::Protobuf } else { Encoding::Json }
     }
 
-    /// What is before the items of a list that has so many, and says that more follow.
-    pub(crate) fn list_head(&self, form: Form, items: u64, more: Option<(&str, u64)>) -> Vec<u8> {
+    /// Whether a relist finds this object changed if `percent` of all are: the last ones of each hundred.
+    fn is_changed(number: u64, percent: u64) -> bool {
+        number % 100 >= 100 - percent
+    }
+
+    /// How many objects a relist finds changed.
+    pub(crate) fn changed(&self, percent: u64) -> u64 {
+        (0..self.count).filter(|&number| Self::is_changed(number, percent)).count() as u64
+    }
+
+    /// Begins the list of these objects, and says whether more follow.
+    pub(crate) fn list_head(
+        &self,
+        encoding: Encoding,
+        numbers: std::ops::Range<u64>,
+        percent: u64,
+        more: Option<(&str, u64)>,
+    ) -> Vec<u8> {
         let version = LIST_VERSION.to_string();
-        let (api_version, name) = (self.api_version, self.name);
-        match form {
-            Form::Json => {
+        let (api_version, name) = (self.api.api_version(), self.api.kind);
+        match encoding {
+            Encoding::Json => {
                 let mut meta = format!(r#""resourceVersion":"{version}""#);
                 if let Some((token, left)) = more {
                     meta += &format!(r#","continue":"{token}","remainingItemCount":{left}"#);
@@ -90,7 +193,7 @@ impl Kind {
                 )
                 .into_bytes()
             }
-            Form::Protobuf => {
+            Encoding::Protobuf => {
                 let (mut meta, mut list) = (Vec::new(), Vec::new());
                 put_bytes(1, b"", &mut meta);
                 put_bytes(2, version.as_bytes(), &mut meta);
@@ -100,89 +203,126 @@ impl Kind {
                     put_varint(left, &mut meta);
                 }
                 put_bytes(1, &meta, &mut list);
-                let item = self.shapes(form).item.len();
-                let all = list.len() as u64 + items * (1 + varint_len(item as u64) + item as u64);
+                let items =
+                    numbers.map(|number| self.listed(encoding, number, percent).0.len(Part::Item) as u64);
+                let length = list.len() as u64 + items.sum::<u64>();
                 let mut head = b"k8s\0".to_vec();
                 let mut types = Vec::new();
                 put_bytes(1, api_version.as_bytes(), &mut types);
                 put_bytes(2, format!("{name}List").as_bytes(), &mut types);
                 put_bytes(1, &types, &mut head);
                 put_varint(2 << 3 | 2, &mut head);
-                put_varint(all, &mut head);
+                put_varint(length, &mut head);
                 head.append(&mut list);
                 head
             }
         }
     }
 
-    /// One item of a list; `first` if none is before it.
-    pub(crate) fn list_item(&self, form: Form, number: u64, first: bool, changed: bool, out: &mut Vec<u8>) {
-        let item = &self.shapes(form).item;
-        match form {
-            Form::Json if first => {}
-            Form::Json => out.push(b','),
-            Form::Protobuf => {
-                put_varint(2 << 3 | 2, out);
-                put_varint(item.len() as u64, out);
-            }
+    /// Appends one item of a list; `first` if none is before it.
+    pub(crate) fn put_item(
+        &self,
+        encoding: Encoding,
+        number: u64,
+        first: bool,
+        percent: u64,
+        out: &mut Vec<u8>,
+    ) {
+        if encoding == Encoding::Json && !first {
+            out.push(b',');
         }
-        item.write(number, self.count, version(number, changed), out);
+        let (shape, version) = self.listed(encoding, number, percent);
+        shape.put(Part::Item, number, self.count, version, out);
     }
 
-    /// What is behind the items of a list.
-    pub(crate) fn list_tail(form: Form) -> &'static [u8] {
-        match form {
-            Form::Json => b"]}\n",
-            // The envelope's encoding and type, both empty.
-            Form::Protobuf => &[3 << 3 | 2, 0, 4 << 3 | 2, 0],
+    /// Ends a list.
+    pub(crate) fn list_tail(encoding: Encoding) -> &'static [u8] {
+        match encoding {
+            Encoding::Json => b"]}\n",
+            Encoding::Protobuf => ENVELOPE_TAIL,
         }
     }
 
-    /// An object that was there when the watch began.
-    pub(crate) fn added(&self, form: Form, number: u64, changed: bool, out: &mut Vec<u8>) {
-        self.shapes(form).added.write(number, self.count, version(number, changed), out);
+    /// Appends the event of an object that was there when the watch began.
+    pub(crate) fn put_added(&self, encoding: Encoding, number: u64, percent: u64, out: &mut Vec<u8>) {
+        let (shape, version) = self.listed(encoding, number, percent);
+        shape.put(Part::Added, number, self.count, version, out);
+        out.extend_from_slice(self.templates(encoding).event_tail);
     }
 
-    /// An object that has changed.
-    pub(crate) fn modified(&self, form: Form, number: u64, version: u64, out: &mut Vec<u8>) {
-        self.shapes(form).modified.write(number, self.count, version, out);
+    /// Appends the event of an object's `update`-th change; the first has number 1.
+    pub(crate) fn put_modified(
+        &self,
+        encoding: Encoding,
+        number: u64,
+        update: u64,
+        version: u64,
+        out: &mut Vec<u8>,
+    ) {
+        self.shape(encoding, number, update).put(Part::Modified, number, self.count, version, out);
+        out.extend_from_slice(self.templates(encoding).event_tail);
     }
 
-    /// Everything that was there has been sent.
-    pub(crate) fn initial_end(&self, form: Form) -> Bytes {
-        self.shapes(form).initial_end.clone()
+    /// The bookmark that ends the initial events.
+    pub(crate) fn initial_end(&self, encoding: Encoding) -> Bytes {
+        self.templates(encoding).initial_end.clone()
     }
 
-    /// The watch is too old: the reader has to begin anew.
-    pub(crate) fn expired(&self, form: Form) -> Bytes {
-        self.shapes(form).expired.clone()
+    /// The event that ends a watch whose version is too old.
+    pub(crate) fn expired(&self, encoding: Encoding) -> Bytes {
+        self.templates(encoding).expired.clone()
     }
 
-    fn shapes(&self, form: Form) -> &Shapes {
-        match (form, &self.protobuf) {
-            (Form::Protobuf, Some(protobuf)) => protobuf,
+    /// What a list has of an object, and the object's version there.
+    fn listed(&self, encoding: Encoding, number: u64, percent: u64) -> (&Shape, u64) {
+        if Self::is_changed(number, percent) {
+            (self.shape(encoding, number, 1), CHANGED_VERSION + number)
+        } else {
+            (self.shape(encoding, number, 0), FIRST_VERSION + number)
+        }
+    }
+
+    fn shape(&self, encoding: Encoding, number: u64, state: u64) -> &Shape {
+        let shapes = &self.templates(encoding).shapes;
+        let states = &shapes[(scatter(number) % shapes.len() as u64) as usize];
+        &states[(state % states.len() as u64) as usize]
+    }
+
+    fn templates(&self, encoding: Encoding) -> &Templates {
+        match (encoding, &self.protobuf) {
+            (Encoding::Protobuf, Some(protobuf)) => protobuf,
             _ => &self.json,
         }
     }
 }
 
-impl Shapes {
-    fn json(api_version: &str, kind: &str, item: &str, object: &str) -> Result<Self, Error> {
-        let event = |event: &str, object: &str| {
-            format!("{{\"type\":\"{event}\",\"object\":{object}}}\n").into_bytes()
+impl Templates {
+    fn json(api: Api, objects: &[Vec<Value>]) -> Result<Self, Error> {
+        let typed = format!(r#"{{"apiVersion":"{}","kind":"{}","#, api.api_version(), api.kind);
+        // Items of lists of built-in kinds do not name their type.
+        let item = if api.group == "bench.example.com" { typed.clone() } else { "{".to_owned() };
+        let event = |event: &str| format!(r#"{{"type":"{event}","object":"#);
+        let heads = [item, event("ADDED") + &typed, event("MODIFIED") + &typed];
+        let shape = |object: &Value| {
+            let mut object = object.clone();
+            if let Some(fields) = object.as_object_mut() {
+                fields.remove("apiVersion");
+                fields.remove("kind");
+            }
+            let object = Template::new(object.to_string().split_off(1).into_bytes())?;
+            Ok(Shape { object, heads: heads.clone().map(String::into_bytes) })
         };
+        let frame = |name: &str, object: &Value| Bytes::from(format!("{}{object}}}\n", event(name)));
         Ok(Self {
-            item: Template::new(item.as_bytes().to_vec())?,
-            added: Template::new(event("ADDED", object))?,
-            modified: Template::new(event("MODIFIED", object))?,
-            initial_end: event("BOOKMARK", &bookmark(api_version, kind).to_string()).into(),
-            expired: event("ERROR", &expired().to_string()).into(),
+            shapes: map_states(objects, shape)?,
+            event_tail: b"}\n",
+            initial_end: frame("BOOKMARK", &bookmark(&api.api_version(), api.kind)),
+            expired: frame("ERROR", &expired()),
         })
     }
 
-    fn protobuf(message: ProtoMessage, object: &str) -> Result<Self, Error> {
+    fn protobuf(message: ProtoMessage, objects: &[Vec<Value>]) -> Result<Self, Error> {
         let status = ProtoMessage::of("", "v1", "Status").ok_or("there is no status in protobuf")?;
-        let item = encode_object_proto(&serde_json::from_str(object)?, message)?;
         let event = |event: &str, message: ProtoMessage, object: &[u8]| {
             let (api_version, kind) = (message.api_version(), message.kind());
             let (mut raw, mut frame) = (Vec::new(), Vec::new());
@@ -192,41 +332,67 @@ impl Shapes {
             let length = u32::try_from(frame.len()).unwrap_or(u32::MAX);
             [&length.to_be_bytes()[..], &frame].concat()
         };
+        let shape = |object: &Value| {
+            let object = encode_object_proto(object, message)?;
+            let mut item = Vec::new();
+            put_varint(2 << 3 | 2, &mut item);
+            put_varint(object.len() as u64, &mut item);
+            let [added, modified] = ["ADDED", "MODIFIED"].map(|name| {
+                let mut whole = event(name, message, &object);
+                whole.truncate(whole.len() - object.len() - ENVELOPE_TAIL.len());
+                whole
+            });
+            Ok(Shape { object: Template::new(object)?, heads: [item, added, modified] })
+        };
         let end = encode_object_proto(&bookmark(message.api_version(), message.kind()), message)?;
         Ok(Self {
-            added: Template::new(event("ADDED", message, &item))?,
-            modified: Template::new(event("MODIFIED", message, &item))?,
-            item: Template::new(item)?,
+            shapes: map_states(objects, shape)?,
+            event_tail: ENVELOPE_TAIL,
             initial_end: event("BOOKMARK", message, &end).into(),
             expired: event("ERROR", status, &encode_object_proto(&expired(), status)?).into(),
         })
     }
 }
 
-/// The realistic pod, in a form: what is decoded by itself.
-pub(crate) fn one_pod(form: Form) -> Result<Vec<u8>, Error> {
-    match form {
-        Form::Json => Ok(POD.trim().as_bytes().to_vec()),
-        Form::Protobuf => {
-            let message = ProtoMessage::of("", "v1", "Pod").ok_or("pods have no protobuf")?;
-            Ok(encode_object_proto(&serde_json::from_str(POD)?, message)?)
-        }
+impl Shape {
+    fn len(&self, part: Part) -> usize {
+        self.heads[part as usize].len() + self.object.len()
+    }
+
+    fn put(&self, part: Part, number: u64, of: u64, version: u64, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.heads[part as usize]);
+        self.object.write(number, of, version, out);
     }
 }
 
-/// The custom object, in JSON.
-pub(crate) fn one_widget() -> Vec<u8> {
-    WIDGET.trim().as_bytes().to_vec()
+/// Makes a shape of each state of each object.
+fn map_states(
+    objects: &[Vec<Value>],
+    shape: impl Fn(&Value) -> Result<Shape, Error>,
+) -> Result<Vec<Vec<Shape>>, Error> {
+    objects.iter().map(|states| states.iter().map(&shape).collect()).collect()
 }
 
-/// The version that an object has in lists.
-fn version(number: u64, changed: bool) -> u64 {
-    // The last of each hundred, so that the last of all is among them.
-    if changed && number % CHANGED_EACH == CHANGED_EACH - 1 {
-        CHANGED_VERSION + number
-    } else {
-        FIRST_VERSION + number
-    }
+/// Spreads consecutive numbers, so that the workload of an object says nothing of its namespace.
+fn scatter(number: u64) -> u64 {
+    number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32
+}
+
+/// Encoded objects to decode by themselves: states of many workloads, or the one template.
+pub(crate) fn corpus(set: Set, encoding: Encoding, count: u64) -> Result<Vec<Vec<u8>>, Error> {
+    let share = set.shares().first().ok_or("an empty set")?;
+    let kind = Kind::new(*share, count)?;
+    let typed = |object: &Shape| match encoding {
+        Encoding::Protobuf => Vec::new(),
+        Encoding::Json => object.heads[Part::Added as usize][r#"{"type":"ADDED","object":"#.len()..].to_vec(),
+    };
+    let object = |number: u64| {
+        let shape = kind.shape(encoding, number, number);
+        let mut bytes = typed(shape);
+        shape.object.write(number, count, FIRST_VERSION + number, &mut bytes);
+        bytes
+    };
+    Ok((0..count).map(object).collect())
 }
 
 fn bookmark(api_version: &str, kind: &str) -> Value {
@@ -235,7 +401,7 @@ fn bookmark(api_version: &str, kind: &str) -> Value {
         "annotations": {"k8s.io/initial-events-end": "true"},
     }});
     if kind == "Pod" {
-        // What a bookmark of a typed kind looks like.
+        // Bookmarks of typed kinds have their required fields.
         object["spec"] = json!({"containers": []});
         object["status"] = json!({});
     }

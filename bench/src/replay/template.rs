@@ -1,13 +1,13 @@
-//! Objects of one kind that differ in a few places: the bytes are made once, and the places are written over.
+//! Encoded objects with marks: the bytes are made once, and the marks are overwritten for each object.
 //!
-//! Every place has a fixed width, so no length in the bytes around it ever changes. That makes an object as quick to
-//! serve as a copy of its bytes, in JSON and protobuf alike.
+//! Every mark has a fixed width, so no length in the bytes around it ever changes. An object is as cheap to serve as a
+//! copy of its bytes, in JSON and protobuf alike.
 
 use crate::Error;
 
-/// What differs between objects. Each is so many bytes wide as its mark.
+/// A field that differs between objects. It is as wide as its mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum Field {
     Name,
     Namespace,
     Uid,
@@ -19,20 +19,20 @@ enum Place {
     Container,
 }
 
-/// What stands in a text where a place is.
-const MARKS: [(Place, &str); 9] = [
-    (Place::Name, "~NUMBER"),
-    (Place::Namespace, "~NS"),
-    (Place::Uid, "~UID~~~~~~~~"),
-    (Place::Version, "~VERSION~~"),
-    (Place::Instance, "~IN"),
-    (Place::Shard, "~S"),
-    (Place::Node, "~NODE"),
-    (Place::Address, "~AA.~BB.~CC"),
-    (Place::Container, "~CID~~~~~~~~"),
+/// The text that stands where a field is.
+const MARKS: [(Field, &str); 9] = [
+    (Field::Name, "~NUMBER"),
+    (Field::Namespace, "~NS"),
+    (Field::Uid, "~UID~~~~~~~~"),
+    (Field::Version, "~VERSION~~"),
+    (Field::Instance, "~IN"),
+    (Field::Shard, "~S"),
+    (Field::Node, "~NODE"),
+    (Field::Address, "~AA.~BB.~CC"),
+    (Field::Container, "~CID~~~~~~~~"),
 ];
 
-/// Texts of the realistic objects, and what they become: places that differ.
+/// Texts of the realistic pod, and the marks that replace them.
 const VARIED: [(&str, &str); 9] = [
     ("x2k9p\"", "~NUMBER\""),
     ("team-042", "team-~NS"),
@@ -45,70 +45,69 @@ const VARIED: [(&str, &str); 9] = [
     ("11b68fbf8fb9\"", "~CID~~~~~~~~\""),
 ];
 
-/// In how many shards, by label, objects are.
+/// How many values the label `shard` has.
 const SHARDS: u64 = 16;
 
 /// How many objects a namespace has.
-pub(crate) const PER_NAMESPACE: u64 = 1_000;
+const PER_NAMESPACE: u64 = 1_000;
 
 /// How many objects a node has.
-pub(crate) const PER_NODE: u64 = 100;
+const PER_NODE: u64 = 100;
 
-/// How many objects there may be: so many names fit.
+/// How many objects there may be: the mark of the name has seven digits.
 pub(crate) const MAX_OBJECTS: u64 = 1_000_000;
 
-/// Turns a realistic object into one with marks where objects are to differ.
+/// Puts marks into the realistic pod.
 pub(crate) fn mark(object: &str) -> String {
     VARIED.iter().fold(object.trim().to_owned(), |text, (from, to)| text.replace(from, to))
 }
 
-/// Bytes with places to be written over.
+/// The bytes of an object, and where its marks are.
 #[derive(Clone, Debug)]
 pub(crate) struct Template {
     bytes: Vec<u8>,
-    places: Vec<(usize, Place)>,
+    marks: Vec<(usize, Field)>,
 }
 
 impl Template {
-    /// Finds the marks; every object has at least a name, a namespace and a version.
+    /// Finds the marks. Fails unless there is one for the name and one for the version.
     pub(crate) fn new(bytes: Vec<u8>) -> Result<Self, Error> {
-        let mut places = Vec::new();
-        for (place, mark) in MARKS {
-            let mark = mark.as_bytes();
-            let found = bytes.windows(mark.len()).enumerate().filter(|(_, window)| *window == mark);
-            places.extend(found.map(|(at, _)| (at, place)));
+        let mut marks = Vec::new();
+        for at in (0..bytes.len()).filter(|&at| bytes[at] == b'~') {
+            let field = MARKS.into_iter().find(|(_, mark)| bytes[at..].starts_with(mark.as_bytes()));
+            marks.extend(field.map(|(field, _)| (at, field)));
         }
-        let has = |wanted: Place| places.iter().any(|(_, place)| *place == wanted);
-        if !(has(Place::Name) && has(Place::Namespace) && has(Place::Version)) {
-            return Err("an object without a mark for its name, namespace or version".into());
+        let has = |wanted: Field| marks.iter().any(|(_, field)| *field == wanted);
+        if !(has(Field::Name) && has(Field::Version)) {
+            return Err("an object without a mark for its name or its version".into());
         }
-        Ok(Self { bytes, places })
+        Ok(Self { bytes, marks })
     }
 
     pub(crate) fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Appends the object of a number, out of so many, in a version.
+    /// Appends the object with this number, one of `of`, in this version.
     pub(crate) fn write(&self, number: u64, of: u64, version: u64, out: &mut Vec<u8>) {
         let start = out.len();
         out.extend_from_slice(&self.bytes);
-        for (at, place) in &self.places {
+        for (at, field) in &self.marks {
             let rest = &mut out[start + at..];
-            match place {
-                Place::Name => decimal(number, &mut rest[..7]),
-                Place::Namespace => decimal(namespace(number, of), &mut rest[..3]),
-                Place::Uid => decimal(number, &mut rest[..12]),
-                Place::Version => decimal(version, &mut rest[..10]),
-                Place::Instance => decimal(number % 500, &mut rest[..3]),
-                Place::Shard => decimal(number % SHARDS, &mut rest[..2]),
-                Place::Node => decimal(node(number, of), &mut rest[..5]),
-                Place::Address => {
+            match field {
+                Field::Name => decimal(number, &mut rest[..7]),
+                Field::Namespace => decimal(namespace(number, of), &mut rest[..3]),
+                Field::Uid => decimal(number, &mut rest[..12]),
+                Field::Version => decimal(version, &mut rest[..10]),
+                Field::Instance => decimal(number % 500, &mut rest[..3]),
+                Field::Shard => decimal(number % SHARDS, &mut rest[..2]),
+                Field::Node => decimal(node(number, of), &mut rest[..5]),
+                Field::Address => {
                     decimal(100 + number / 10_000 % 100, &mut rest[..3]);
                     decimal(100 + number / 100 % 100, &mut rest[4..7]);
                     decimal(100 + number % 100, &mut rest[8..11]);
                 }
-                Place::Container => decimal(number * 7_919, &mut rest[..12]),
+                Field::Container => decimal(number * 7_919, &mut rest[..12]),
             }
         }
     }
@@ -151,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_without_a_place_for_its_name_is_refused() {
+    fn an_object_without_a_mark_for_its_name_is_refused() {
         assert!(Template::new(b"{}".to_vec()).is_err());
     }
 }

@@ -13,8 +13,3 @@ pub(super) fn put_bytes(number: u64, bytes: &[u8], out: &mut Vec<u8>) {
     put_varint(bytes.len() as u64, out);
     out.extend_from_slice(bytes);
 }
-
-/// How many bytes a number takes.
-pub(super) fn varint_len(value: u64) -> u64 {
-    u64::from((64 - (value | 1).leading_zeros()).div_ceil(7))
-}
