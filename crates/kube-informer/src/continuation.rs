@@ -25,7 +25,7 @@ pub(crate) struct ContinueTokens {
 pub enum EndlessList {
     /// The server repeated a continue token.
     TokenRepeats,
-    /// The pages are too many for the objects in them: more than a hundred, and one more for each eighth of the page limit.
+    /// More than 100 pages, plus one for each (limit / 8) objects received.
     TinyPages,
 }
 

@@ -45,6 +45,7 @@ pub mod panics;
 pub mod projection;
 pub mod queue;
 mod random;
+pub mod redact;
 pub mod reflector;
 pub mod selector;
 pub mod source;

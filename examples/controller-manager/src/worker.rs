@@ -144,6 +144,9 @@ mod tests {
         assert_eq!(error.to_string(), "pods \"web-\" is forbidden: it is full");
         let silent = Status { code: 503, ..Status::default() };
         assert_eq!(SyncError::from(kube_client::Error::Api(silent.boxed())).to_string(), "503");
+        let mistyped = serde_json::from_str::<u32>("\"hunter2\"").unwrap_err();
+        let error = SyncError::from(kube_client::Error::SerdeError(mistyped)).to_string();
+        assert!(error.contains("it does not fit its type") && !error.contains("hunter2"), "{error}");
     }
 
     #[tokio::test(start_paused = true)]

@@ -4,6 +4,8 @@ use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
+use kube_informer::redact::error_text;
+
 /// How deep the causes of an error are told.
 const MAX_CAUSES: usize = 16;
 
@@ -131,7 +133,7 @@ impl<E: Error + Send + Sync + 'static> From<E> for ReconcileError {
     }
 }
 
-/// The error and its causes, each once.
+/// The error and its causes, each once. What serde_json says of an object is told without values of the object.
 impl fmt::Display for ReconcileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (mut said, mut is_all) = told(&*self.cause);
@@ -156,13 +158,14 @@ impl fmt::Display for ReconcileError {
 fn told(error: &(dyn Error + 'static)) -> (String, bool) {
     match error.downcast_ref() {
         Some(refused @ kube_client::Error::Api(_)) => (crate::in_words(refused), true),
-        _ => (error.to_string(), false),
+        _ => (error_text(error), false),
     }
 }
 
 impl fmt::Debug for ReconcileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ReconcileError").field("kind", &self.kind).field("cause", &self.cause).finish()
+        // The cause's own form may have values of objects in it.
+        f.debug_struct("ReconcileError").field("kind", &self.kind).field("cause", &self.to_string()).finish()
     }
 }
 
@@ -189,6 +192,26 @@ mod tests {
     #[derive(Debug, thiserror::Error)]
     #[error("no pod")]
     struct NoPod(#[source] kube_client::Error);
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("the settings of {0} make no sense: {1}")]
+    struct NoSettings(&'static str, #[source] serde_json::Error);
+
+    #[test]
+    fn an_object_that_does_not_fit_its_type_is_told_without_its_values() {
+        let mistyped = || serde_json::from_str::<u32>("\"hunter2\"").unwrap_err();
+        for error in [
+            ReconcileError::from(mistyped()),
+            ReconcileError::from(kube_client::Error::SerdeError(mistyped())),
+            ReconcileError::from(NoSettings("web", mistyped())),
+            ReconcileError::terminal(NoPod(kube_client::Error::SerdeError(mistyped()))),
+        ] {
+            let text = error.to_string();
+            assert!(text.contains("it does not fit its type (line 1 column 9)"), "{text}");
+            assert_eq!(text.matches("does not fit").count(), 1, "{text}");
+            assert!(!format!("{text} {error:?}").contains("hunter2"), "{error:?}");
+        }
+    }
 
     #[test]
     fn what_a_server_refused_is_told_in_its_words_alone() {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use kube_informer::panics;
+use kube_informer::redact::error_text;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
@@ -58,7 +59,7 @@ impl<R: RequestKey> Start<R> for FuncSource<R> {
             let ended = AssertUnwindSafe(async move { call(queue, running).await }).catch_unwind().await;
             progress.send_replace(match ended {
                 Ok(Ok(())) => Progress::Ready,
-                Ok(Err(error)) => Progress::Failed { why: error.to_string(), panicked: false },
+                Ok(Err(error)) => Progress::Failed { why: error_text(&*error), panicked: false },
                 Err(panic) => {
                     let why = format!("it panicked: {}", panics::message(panic));
                     Progress::Failed { why, panicked: true }

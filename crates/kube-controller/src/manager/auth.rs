@@ -35,8 +35,8 @@ const MAX_TOKEN_BYTES: usize = 16 << 10;
 /// The largest user that is remembered, in bytes of JSON.
 const MAX_USER_BYTES: usize = 16 << 10;
 
-/// The limit of unknown tokens that are under review, and that of tokens that were allowed before. A flood of random tokens
-/// neither overloads the API server nor takes the turn of a known scraper.
+/// The most unknown tokens that are reviewed at once, and the most that were allowed before. A flood of random tokens neither
+/// overloads the API server nor takes the turn of a known scraper.
 const MAX_REVIEWS: usize = 8;
 
 /// The limit of unknown tokens that wait for their review.
@@ -65,8 +65,8 @@ const REVIEW_TIMEOUT: Duration = Duration::from_secs(10);
 /// whose user may not read the metrics, evict no token of a user that may. A user of more than 16 KiB is not remembered, so its
 /// tokens are unknown in every request.
 ///
-/// Tokens that were allowed before have 8 turns for their reviews. Unknown tokens have 8 others: 16 more wait for up to 5 seconds,
-/// in their order, and the rest is answered with 503. So a flood of unknown tokens delays no token that was allowed before. It may
+/// Up to 8 tokens that were allowed before, and up to 8 unknown ones, are reviewed at once. 16 more unknown tokens wait for up to 5
+/// seconds; the rest get 503. So a flood of unknown tokens delays no token that was allowed before. It may
 /// refuse a new one, if it is faster than the API server's reviews.
 ///
 /// Tokens travel as they are unless the metrics are served over TLS (feature `tls`): without it, let a proxy on the

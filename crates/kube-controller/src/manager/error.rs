@@ -3,6 +3,8 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use kube_informer::redact::error_text;
+
 use super::{BoxError, Group};
 use crate::leader::{ConfigError, Loss};
 
@@ -54,7 +56,7 @@ pub enum AddError {
 #[non_exhaustive]
 pub enum ManagerError {
     /// One of those that it runs has failed.
-    #[error("{name}: {cause}")]
+    #[error("{name}: {}", error_text(&**cause))]
     Failed {
         /// Which.
         name: String,

@@ -3,10 +3,12 @@
 use std::fmt;
 use std::fs::File;
 use std::io::Read;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use kube_informer::panics;
 use parking_lot::{Mutex, RwLock};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::registry::Registry;
@@ -206,9 +208,8 @@ impl Secure {
 
     async fn read(files: TlsFiles, reads: Reads) -> Result<Self, CertificateError> {
         let crypto = Arc::new(ring::default_provider());
-        let reading = files.clone();
         reads.all.inc();
-        let contents = blocking(move || reading.read(), &files).await;
+        let contents = contents(&files).await;
         let made = contents.and_then(|contents| Ok((files.parse(&contents, &crypto)?, contents)));
         let (certified, contents) = made.inspect_err(|_| {
             reads.failed.inc();
@@ -252,9 +253,8 @@ impl Secure {
 impl Shown {
     /// Looks at the files once. What is as it was is not read twice.
     async fn look(&self) {
-        let reading = self.files.clone();
         self.reads.all.inc();
-        let contents = match blocking(move || reading.read(), &self.files).await {
+        let contents = match contents(&self.files).await {
             Ok(contents) => contents,
             Err(error) => {
                 *self.seen.lock() = None;
@@ -276,16 +276,23 @@ impl Shown {
 
     fn complain(&self, error: &CertificateError) {
         self.reads.failed.inc();
-        (self.files.on_error)(error);
+        // A hook that panics must not end the task that follows the files.
+        panics::drop_quietly(catch_unwind(AssertUnwindSafe(|| (self.files.on_error)(error))));
     }
 }
 
-/// Reads files without holding others up.
-async fn blocking(
-    read: impl FnOnce() -> Result<Contents, CertificateError> + Send + 'static,
-    files: &TlsFiles,
-) -> Result<Contents, CertificateError> {
-    let read = tokio::task::spawn_blocking(read).await;
+/// Reads the files on a thread for work that blocks, or in place if the system has no thread to give: they are small.
+async fn contents(files: &TlsFiles) -> Result<Contents, CertificateError> {
+    let reading = files.clone();
+    // tokio panics where there is no thread.
+    let spawned = catch_unwind(AssertUnwindSafe(|| tokio::task::spawn_blocking(move || reading.read())));
+    let read = match spawned {
+        Ok(read) => read.await,
+        Err(panic) => {
+            panics::drop_quietly(panic);
+            return files.read();
+        }
+    };
     read.unwrap_or_else(|error| {
         let (path, source) = (files.certificate.clone(), std::io::Error::other(error));
         Err(CertificateError::Read { path, source })

@@ -6,6 +6,7 @@ use std::time::Duration;
 use http::Request;
 use kube_client::Client;
 use kube_informer::factory::{FactoryBuilder, Metadata, Typed};
+use kube_informer::redact::error_text;
 use kube_informer::{MetadataSharedInformerFactory, ObjectOrMetadataInformerFactory, SharedInformerFactory};
 use tokio::task::{Id, JoinSet};
 use tokio::time::Instant;
@@ -56,7 +57,7 @@ pub struct ControllersBuilder {
 #[non_exhaustive]
 pub enum ControllersError {
     /// There is no client.
-    #[error("no client for {name}: {cause}")]
+    #[error("no client for {name}: {}", error_text(&**cause))]
     Client {
         /// For whom.
         name: String,
@@ -71,7 +72,7 @@ pub enum ControllersError {
         why: String,
     },
     /// A controller cannot be built.
-    #[error("controller {name} cannot be built: {cause}")]
+    #[error("controller {name} cannot be built: {}", error_text(&**cause))]
     Build {
         /// Which.
         name: String,
@@ -80,7 +81,7 @@ pub enum ControllersError {
         cause: BoxError,
     },
     /// A controller has failed.
-    #[error("controller {name}: {cause}")]
+    #[error("controller {name}: {}", error_text(&**cause))]
     Failed {
         /// Which.
         name: String,
@@ -351,7 +352,7 @@ async fn healthy(client: &Client) -> Result<(), ControllersError> {
         };
         match tokio::time::timeout_at(deadline, attempt).await {
             Ok(Ok(_)) => return Ok(()),
-            Ok(Err(error)) => why = error.to_string(),
+            Ok(Err(error)) => why = error_text(&*error),
             Err(_) => return Err(ControllersError::Server { why }),
         }
         if Instant::now() + SERVER_RETRY >= deadline {

@@ -136,6 +136,31 @@ async fn a_panic_is_counted_shown_and_tried_again() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_failure_to_read_a_mistyped_object_is_told_without_the_values_of_the_object() {
+    let (send, builder) = texts("mistyped");
+    let log = Log::default();
+    let told = log.clone();
+    let builder = builder.on_error(move |failure| told.add(failure.error.to_string()));
+    let playing = Playing::new(
+        builder
+            .build(async |_: String, _| {
+                let read = serde_json::from_str::<u32>("\"hunter2\"").map_err(kube_client::Error::SerdeError);
+                read?;
+                Ok::<_, ReconcileError>(())
+            })
+            .unwrap(),
+    );
+    send.send("a".to_owned()).await.unwrap();
+    settle().await;
+    let message = playing.handle.status().last_failure.unwrap().message;
+    assert!(message.contains("it does not fit its type (line 1 column 9)"), "{message}");
+    for text in log.take().into_iter().chain([message]) {
+        assert!(!text.contains("hunter2"), "{text}");
+    }
+    playing.end().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_panic_that_is_not_to_be_caught_goes_on_where_the_controller_runs() {
     let (send, builder) = texts("panics");
     let reconcile = |_: String, _| async { if true { panic!("out") } else { Ok(()) } };

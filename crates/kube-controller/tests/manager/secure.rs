@@ -169,3 +169,42 @@ async fn a_bad_file_is_a_clear_error_before_anything_starts() {
     let error = builder.build().await.unwrap_err().to_string();
     assert!(error.starts_with("cannot serve metrics over TLS: cannot read no/tls.crt: "), "{error}");
 }
+
+#[test]
+fn certificates_are_followed_where_the_system_has_no_thread_to_give() {
+    // No thread can have so large a stack.
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().thread_stack_size(1 << 50).enable_all().build();
+    runtime.unwrap().block_on(async {
+        let [first, second] = [1, 2].map(Pair::new);
+        let folder = Folder::with(&first);
+        let builder = Manager::builder().health_address(free()).health_tls(files(&folder));
+        let manager = builder.build().await.unwrap();
+        let address = manager.health_address().unwrap();
+        let run = Run::of(manager);
+        until_shown(address, "/healthz", &first).await;
+        folder.write(&second);
+        until_shown(address, "/healthz", &second).await;
+        run.end().await.unwrap();
+    });
+}
+
+#[tokio::test]
+async fn an_error_hook_that_panics_does_not_end_the_following_of_certificates() {
+    let [first, second] = [1, 2].map(Pair::new);
+    let folder = Folder::with(&first);
+    let told = Arc::new(Notify::new());
+    let tell = Arc::clone(&told);
+    let files = files(&folder).on_error(move |_| {
+        tell.notify_one();
+        panic!("the hook");
+    });
+    let manager = Manager::builder().health_address(free()).health_tls(files).build().await.unwrap();
+    let address = manager.health_address().unwrap();
+    let run = Run::of(manager);
+    folder.write_key(&second);
+    tokio::time::timeout(PATIENCE, told.notified()).await.expect("it is told");
+    folder.write(&second);
+    until_shown(address, "/healthz", &second).await;
+    run.end().await.unwrap();
+}

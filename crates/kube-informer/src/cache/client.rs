@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use super::entry::Entry;
 use super::server::Patience;
 use super::uncertain::InFlight;
-use super::written::{Noted, Notes, Of, Written, namespace_in};
+use super::written::{ANY, Before, MANY_NOTES, Noted, Notes, Of, Written, any_in, namespace_in};
 use super::{Cache, CacheError, Kind, Missing, Query};
 use crate::object::{Object, key};
 use crate::source::{SourceError, is_segment};
@@ -21,9 +21,6 @@ use crate::store::Version;
 
 /// How long a read waits for what was written before, unless it is said otherwise.
 pub const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// So many writes may wait to be seen before those that have been are forgotten.
-const MANY_NOTES: usize = 10_000;
 
 /// Reads from a cache and writes to the server; made by [`Cache::client`]. Clones share what they wrote.
 ///
@@ -59,7 +56,10 @@ const MANY_NOTES: usize = 10_000;
 ///
 /// A write whose future is dropped, or whose answer is lost, may have been done. The next read that would have to show it asks
 /// the server for the object, and waits for what is there; if the server was to choose the name, for the version that the
-/// server is at.
+/// server is at. A write whose connection was refused has not been done.
+///
+/// The answer to a write may prove that the server was restored from a backup: its version is lower than the copy's was before. Then
+/// reads that would have to show the write wait until the cache has listed everything again.
 #[derive(Clone)]
 pub struct CacheClient {
     cache: Cache,
@@ -113,7 +113,9 @@ pub struct ClientKind<K> {
 impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ClientKind<K> {
     /// The object of a name, as it was last written through this client, or later.
     pub async fn get(&self, namespace: &str, name: &str) -> Result<Object<K>, CacheError> {
-        match self.wait(Some(namespace), |of| *of == key(namespace, name) || of == name).await? {
+        let is_it =
+            |of: &String| *of == key(namespace, name) || of == name || of == ANY || *of == any_in(namespace);
+        match self.wait(Some(namespace), is_it).await? {
             Some(entry) => self.kind.look_up(&entry, namespace, name),
             None => self.kind.get(namespace, name).await,
         }
@@ -149,6 +151,7 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ClientKind<K> {
             .delete(name, params)
             .map_err(|error| self.unsaid(&error))?;
         let key = self.key(namespace, name).await?;
+        let before = self.before(&key).filter(|_| !params.dry_run);
         let in_flight = self.in_flight(key.clone(), params.dry_run);
         let client = self.client.cache.client_of_server();
         let answer = match client.request_status::<K>(request).await {
@@ -159,6 +162,9 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ClientKind<K> {
                 return Err(error);
             }
         };
+        if let (Some(before), Some(object)) = (before, answer.as_ref().left()) {
+            before.answered(object.meta(), false);
+        }
         let (of, written) = match answer.as_ref().left() {
             // It is still there: it waits for its finalizers, or for its end.
             Some(object) if object.meta().deletion_timestamp.is_some() => {
@@ -226,8 +232,8 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ClientKind<K> {
         if notes.uncertain.len() >= MANY_NOTES {
             notes.uncertain.retain(|(resource, _), _| cache.followed(resource).is_some());
         }
+        let epoch = self.followed().map_or(0, |entry| entry.server_epoch(namespace_in(&of)));
         let of = self.of(of);
-        let epoch = self.followed().map_or(0, |entry| entry.informer().store().epoch());
         let before = notes.written.remove(&of).filter(|before| before.epoch == epoch);
         let written = written.after(before.map(|before| before.written));
         notes.written.insert(of, Noted { written, epoch });
@@ -255,6 +261,12 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ClientKind<K> {
 
     pub(super) fn followed(&self) -> Option<Arc<Entry>> {
         self.client.cache.followed(&self.kind.about.resource)
+    }
+
+    /// What the copy has before something is asked about a key; none if it has nothing to compare an answer with.
+    pub(super) fn before(&self, key: &str) -> Option<Before> {
+        let is_noted = !self.client.patience.is_zero();
+        self.followed().filter(|_| is_noted).and_then(|entry| Before::new(entry, key))
     }
 
     /// A write begins: unless it is said what came of it, it is uncertain.

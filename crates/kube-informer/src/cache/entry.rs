@@ -83,6 +83,16 @@ pub(super) struct Extent {
     trouble: Option<CacheError>,
 }
 
+/// How far a namespace of a kind has come.
+pub(super) struct Progress {
+    /// The epoch of the version.
+    pub(super) epoch: u64,
+    /// The version up to which it is current; none if that is not known.
+    pub(super) reached: Option<Version>,
+    /// The epoch is proven to have ended, and the next one has not begun.
+    pub(super) epoch_is_due: bool,
+}
+
 /// By how much the periods of a kind differ from what was asked for: kinds are not all told again at the same time.
 struct Pace(f64);
 
@@ -206,22 +216,28 @@ impl Entry {
         !self.is_namespaced() || self.parts.load().iter().any(|part| part.covers(namespace))
     }
 
-    /// The epoch of a namespace, and the version up to which it is current, or of everything, if it is not followed. No version if
-    /// that is not known.
-    pub(super) fn progress(&self, namespace: &str) -> (u64, Option<Version>) {
+    /// How far a namespace has come, or everything, if the namespace is not followed.
+    pub(super) fn progress(&self, namespace: &str) -> Progress {
         let known = self.informer.look(|status| {
             let scope = status.scopes.iter().find(|scope| is_in(scope, namespace))?;
-            Some((scope.epoch, scope.resource_version.parse().ok()))
+            let reached = scope.resource_version.parse().ok();
+            Some(Progress { epoch: scope.epoch, reached, epoch_is_due: scope.epoch_is_due })
         });
         known.unwrap_or_else(|| {
             let snapshot = self.informer.store().snapshot();
-            (snapshot.epoch(), snapshot.resource_version().cloned())
+            let reached = snapshot.resource_version().cloned();
+            Progress { epoch: snapshot.epoch(), reached, epoch_is_due: false }
         })
     }
 
-    /// The version that [`progress`](Self::progress) says.
+    /// The version up to which a namespace is current; none if that is not known.
     pub(super) fn reached(&self, namespace: &str) -> Option<Version> {
-        self.progress(namespace).1
+        self.progress(namespace).reached
+    }
+
+    /// The epoch of the versions that the server names now for objects of a namespace, as far as that is known.
+    pub(super) fn server_epoch(&self, namespace: &str) -> u64 {
+        self.informer.store().epoch() + u64::from(self.progress(namespace).epoch_is_due)
     }
 
     /// Adds an index; one that is there already is as good.

@@ -3,6 +3,7 @@
 //! A write whose future was dropped, or whose answer was lost, may have been done. It is noted as uncertain, and a read that would have
 //! to show it asks the server what is there, and waits for that.
 
+use futures::{StreamExt, TryStreamExt, stream};
 use kube_core::params::{GetParams, ListParams};
 use kube_core::{DynamicObject, Resource};
 use parking_lot::Mutex;
@@ -13,9 +14,13 @@ use super::CacheError;
 use super::client::ClientKind;
 use super::live::read;
 use super::server::Patience;
-use super::written::{Notes, Of, Written, namespace_in};
+use super::written::{ANY, Notes, Of, Written, namespace_in};
+use crate::reflector::Failure;
 use crate::source::SourceError;
 use crate::store::Version;
+
+/// So many uncertain writes are asked about at once.
+const QUESTIONS_AT_ONCE: usize = 8;
 
 /// A write that is under way. Dropped without [`settled`](Self::settled), it is uncertain.
 pub(super) struct InFlight<'a> {
@@ -34,9 +39,12 @@ impl<'a> InFlight<'a> {
         self.of = None;
     }
 
-    /// The same for a write that failed: it is known that it was not done, if the server has refused it.
+    /// The same for a write that failed: it is known that it was not done, if the server has refused it, or the connection. That is
+    /// what came of the last try; a client that tries again by itself, as kube-client's does after 504 with `default_retry`, does not
+    /// tell what came of the tries before.
     pub(super) fn failed(self, error: &CacheError) {
-        if matches!(error, CacheError::Server { cause, .. } if (400..500).contains(&cause.code)) {
+        let CacheError::Server { cause, .. } = error else { return };
+        if (400..500).contains(&cause.code) || cause.failure == Failure::ConnectionRefused {
             self.settled();
         }
     }
@@ -69,21 +77,27 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ClientKind<K> {
         of: impl Fn(&String) -> bool,
         patience: &Patience,
     ) -> Result<(), CacheError> {
-        for (key, number) in self.uncertain(of) {
-            let asked = tokio::time::timeout(patience.left(), self.ask_about(&key)).await;
-            let failed = match asked {
-                Ok(Ok(())) => None,
-                Ok(Err(CacheError::Server { cause, .. })) => Some(cause),
-                Ok(Err(error)) => return Err(error),
-                Err(_) => Some(SourceError::silent("the object")),
-            };
-            if let Some(cause) = failed {
-                let wanted = format!("by a write to {key:?} of which it is not known whether it was done");
-                return Err(self.write_not_seen(&key, wanted, Some(cause)));
-            }
-            // Unless it has become uncertain once more meanwhile.
-            self.notes().lock().settle(&self.of(key), number);
+        let uncertain = stream::iter(self.uncertain(of)).map(Ok);
+        uncertain
+            .try_for_each_concurrent(QUESTIONS_AT_ONCE, |(key, number)| {
+                self.settle_one(key, number, patience)
+            })
+            .await
+    }
+
+    async fn settle_one(&self, key: String, number: u64, patience: &Patience) -> Result<(), CacheError> {
+        let failed = match tokio::time::timeout(patience.left(), self.ask_about(&key)).await {
+            Ok(Ok(())) => None,
+            Ok(Err(CacheError::Server { cause, .. })) => Some(cause),
+            Ok(Err(error)) => return Err(error),
+            Err(_) => Some(SourceError::silent("the object")),
+        };
+        if let Some(cause) = failed {
+            let wanted = format!("by a write to {key:?} of which it is not known whether it was done");
+            return Err(self.write_not_seen(&key, wanted, Some(cause)));
         }
+        // Unless it has become uncertain once more meanwhile.
+        self.notes().lock().settle(&self.of(key), number);
         Ok(())
     }
 
@@ -91,8 +105,8 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ClientKind<K> {
     async fn ask_about(&self, key: &str) -> Result<(), CacheError> {
         let (namespace, name) = key.split_once('/').unwrap_or(("", key));
         let request = self.request(namespace).await?;
-        if name.is_empty() {
-            // The server has chosen the name, or nobody: what was done is done at this version.
+        if name.is_empty() || name == ANY {
+            // Whatever the names, what was done is done at this version.
             let list = self.text(request.list(&ListParams::default().limit(1))).await?;
             let list: Listed = read(&list).map_err(|cause| self.refused(cause))?;
             if let Ok(version) = list.metadata.resource_version.parse::<Version>() {
@@ -100,9 +114,13 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ClientKind<K> {
             }
             return Ok(());
         }
+        let before = self.before(key);
         match self.text(request.get(name, &GetParams::default())).await {
             Ok(said) => {
                 let object: DynamicObject = read(&said).map_err(|cause| self.refused(cause))?;
+                if let Some(before) = before {
+                    before.answered(&object.metadata, false);
+                }
                 self.note_written(key.to_owned(), &object.metadata, &said);
             }
             Err(CacheError::Server { cause, .. }) if cause.code == 404 => {

@@ -10,21 +10,22 @@ use serde::de::DeserializeOwned;
 use super::CacheError;
 use super::client::{ClientKind, name_of, namespace_of, object_key};
 use super::live::read;
-use crate::source::{SourceError, json_words};
+use crate::redact::json_words;
+use crate::source::SourceError;
 
 impl<K: Resource + DeserializeOwned + Serialize + Send + Sync + 'static> ClientKind<K> {
     /// Creates an object.
     pub async fn create(&self, object: &K) -> Result<K, CacheError> {
         let namespace = namespace_of(object);
         let request = self.request(&namespace).await?.create(&self.post(), self.bytes(object)?);
-        self.write(&namespace, &name_of(object), request).await
+        self.write(&namespace, &name_of(object), request, true).await
     }
 
     /// Replaces an object.
     pub async fn replace(&self, object: &K) -> Result<K, CacheError> {
         let (namespace, name) = (namespace_of(object), name_of(object));
         let request = self.request_for(&namespace, &name).await?;
-        self.write(&namespace, &name, request.replace(&name, &self.post(), self.bytes(object)?)).await
+        self.write(&namespace, &name, request.replace(&name, &self.post(), self.bytes(object)?), false).await
     }
 
     /// Replaces the status of an object.
@@ -32,7 +33,8 @@ impl<K: Resource + DeserializeOwned + Serialize + Send + Sync + 'static> ClientK
         let (namespace, name) = (namespace_of(object), name_of(object));
         let request = self.request_for(&namespace, &name).await?;
         let bytes = self.bytes(object)?;
-        self.write(&namespace, &name, request.replace_subresource("status", &name, &self.post(), bytes)).await
+        let request = request.replace_subresource("status", &name, &self.post(), bytes);
+        self.write(&namespace, &name, request, false).await
     }
 
     /// Changes an object. Without a field manager of its own the patch has that of the client.
@@ -70,7 +72,7 @@ impl<K: Resource + DeserializeOwned + Serialize + Send + Sync + 'static> ClientK
         if dry_run {
             self.object(&self.text(request).await?)
         } else {
-            self.write(namespace, name, request).await
+            self.write(namespace, name, request, false).await
         }
     }
 
@@ -97,9 +99,12 @@ impl<K: Resource + DeserializeOwned + Serialize + Send + Sync + 'static> ClientK
         namespace: &str,
         name: &str,
         request: Result<http::Request<Vec<u8>>, E>,
+        is_new: bool,
     ) -> Result<K, CacheError> {
         let request = request.map_err(|error| self.unsaid(&error))?;
-        let in_flight = self.in_flight(self.key(namespace, name).await?, false);
+        let key = self.key(namespace, name).await?;
+        let before = self.before(&key);
+        let in_flight = self.in_flight(key, false);
         let said = match self.text(Ok::<_, E>(request)).await {
             Ok(said) => said,
             Err(error) => {
@@ -109,6 +114,9 @@ impl<K: Resource + DeserializeOwned + Serialize + Send + Sync + 'static> ClientK
         };
         // An answer that does not fit the type leaves it uncertain.
         let object = self.object(&said)?;
+        if let Some(before) = before {
+            before.answered(object.meta(), is_new);
+        }
         self.note_written(object_key(&object), object.meta(), &said);
         in_flight.settled();
         Ok(object)

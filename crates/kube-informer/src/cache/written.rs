@@ -1,14 +1,23 @@
 //! What was written to one object, and whether the copy has come so far.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use kube_core::GroupVersionResource;
+use kube_core::ObjectMeta;
 
 use super::entry::Entry;
 use crate::store::Version;
 
-/// Which object of which resource; with an empty name any that the server may have named.
+/// Which object of which resource; with an empty name any that the server may have named, and with [`ANY`] for a name any.
 pub(super) type Of = (GroupVersionResource, String);
+
+/// Stands for the names of all objects of a namespace, or of all there are. No object has this name.
+pub(super) const ANY: &str = "*";
+
+/// So many writes may wait to be seen before those that have been are forgotten, and so many may be uncertain before they are noted
+/// by namespace.
+pub(super) const MANY_NOTES: usize = 10_000;
 
 /// What was written through a client and has to be seen.
 #[derive(Default)]
@@ -20,10 +29,33 @@ pub(super) struct Notes {
 }
 
 impl Notes {
-    /// A write may have been done.
+    /// Notes that a write may have been done. Where that would be too many notes, one stands for all writes to a namespace, and
+    /// where that does not help, for all writes to a resource.
     pub(super) fn doubt(&mut self, of: Of) {
         self.last += 1;
+        let (resource, key) = &of;
+        let known = [key.clone(), any_in(namespace_in(key)), ANY.to_owned()];
+        let known =
+            known.into_iter().find(|key| self.uncertain.contains_key(&(resource.clone(), key.clone())));
+        if let Some(key) = known {
+            self.uncertain.insert((of.0, key), self.last);
+            return;
+        }
         self.uncertain.insert(of, self.last);
+        if self.uncertain.len() > MANY_NOTES {
+            self.merge(|key| any_in(namespace_in(key)));
+        }
+        if self.uncertain.len() > MANY_NOTES {
+            self.merge(|_| ANY.to_owned());
+        }
+    }
+
+    /// Notes uncertain writes under other keys.
+    fn merge(&mut self, key: impl Fn(&str) -> String) {
+        for ((resource, of), number) in std::mem::take(&mut self.uncertain) {
+            let latest = self.uncertain.entry((resource, key(&of))).or_default();
+            *latest = number.max(*latest);
+        }
     }
 
     /// What came of this one, and those before it, is known.
@@ -45,9 +77,56 @@ impl Noted {
     /// Whether the copy has come so far, or the namespace has been listed since the server's versions began again: then the write
     /// may be gone, and its version means nothing. False while the versions have begun again and the namespace has not been listed.
     pub(super) fn is_seen(&self, entry: &Entry, key: &str) -> bool {
-        let (epoch, _) = entry.progress(namespace_in(key));
-        let is_listed = epoch >= entry.informer().store().epoch();
-        is_listed && (epoch > self.epoch || self.written.is_seen(entry, key))
+        let progress = entry.progress(namespace_in(key));
+        let is_listed = !progress.epoch_is_due && progress.epoch >= entry.informer().store().epoch();
+        is_listed && (progress.epoch > self.epoch || self.written.is_seen(entry, key))
+    }
+}
+
+/// What the copy had when a request was sent. A server that was not restored from a backup answers at no lower version.
+pub(super) struct Before {
+    entry: Arc<Entry>,
+    namespace: String,
+    epoch: u64,
+    /// The uid and the version of the object that is asked about.
+    object: Option<(String, Version)>,
+    /// The version up to which the namespace was current.
+    reached: Option<Version>,
+}
+
+impl Before {
+    /// What the copy has now; none while its versions mean nothing.
+    pub(super) fn new(entry: Arc<Entry>, key: &str) -> Option<Self> {
+        let namespace = namespace_in(key).to_owned();
+        // In this order: the snapshot is no older than the status.
+        let progress = entry.progress(&namespace);
+        let snapshot = entry.informer().store().snapshot();
+        if progress.epoch_is_due || progress.epoch != snapshot.epoch() {
+            return None;
+        }
+        let object = snapshot.get_key(key).and_then(|object| {
+            let version = object.resource_version().parse().ok()?;
+            Some((object.uid().to_owned(), version))
+        });
+        Some(Self { entry, namespace, epoch: progress.epoch, object, reached: progress.reached })
+    }
+
+    /// Takes in the answer. Asks for a list if the answer proves that the server's versions went back: the object has a lower version
+    /// than in the copy, or was created at a version that the copy had reached. A write that changes nothing is answered with the
+    /// object's own version, so the version that the copy had reached proves nothing then.
+    pub(super) fn answered(&self, meta: &ObjectMeta, is_new: bool) {
+        let Some(version) =
+            meta.resource_version.as_deref().and_then(|version| version.parse::<Version>().ok())
+        else {
+            return;
+        };
+        let uid = meta.uid.as_deref().unwrap_or_default();
+        let is_same = |known: &str| !uid.is_empty() && uid == known;
+        let went_back = self.object.as_ref().is_some_and(|(known, at)| is_same(known) && version < *at)
+            || (is_new && self.reached.as_ref().is_some_and(|reached| version <= *reached));
+        if went_back {
+            self.entry.informer().epoch_ended(&self.namespace, self.epoch);
+        }
     }
 }
 
@@ -109,7 +188,50 @@ impl Written {
     }
 }
 
+/// The key that stands for all objects of a namespace.
+pub(super) fn any_in(namespace: &str) -> String {
+    crate::object::key(namespace, ANY)
+}
+
 /// The namespace of what has a key; empty if it has none.
 pub(super) fn namespace_in(key: &str) -> &str {
     key.split_once('/').map_or("", |(namespace, _)| namespace)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The notes of many uncertain writes, each to an object of its own.
+    fn doubted(key: impl Fn(usize) -> String, writes: usize) -> (Notes, GroupVersionResource) {
+        let (mut notes, resource) = (Notes::default(), GroupVersionResource::gvr("", "v1", "configmaps"));
+        for number in 0..writes {
+            notes.doubt((resource.clone(), key(number)));
+            assert!(notes.uncertain.len() <= MANY_NOTES);
+        }
+        (notes, resource)
+    }
+
+    #[test]
+    fn uncertain_writes_are_bounded_and_noted_by_namespace_where_they_are_too_many() {
+        let writes = 2 * MANY_NOTES;
+        let (mut notes, resource) = doubted(|number| format!("n-{}/o-{number}", number % 2), writes);
+        let of = |key: &str| (resource.clone(), key.to_owned());
+        assert_eq!(notes.uncertain.len(), 2);
+        assert_eq!(notes.uncertain.get(&of("n-1/*")), Some(&(writes as u64)));
+        notes.settle(&of("n-1/*"), writes as u64 - 2);
+        assert!(notes.uncertain.contains_key(&of("n-1/*")), "a later write is uncertain");
+        notes.settle(&of("n-1/*"), writes as u64);
+        notes.doubt(of("n-1/o-1"));
+        assert!(notes.uncertain.contains_key(&of("n-1/o-1")), "few are noted one by one again");
+    }
+
+    #[test]
+    fn uncertain_writes_to_too_many_namespaces_are_noted_by_resource() {
+        let (notes, resource) = doubted(|number| format!("n-{number}/o"), MANY_NOTES + 5);
+        assert_eq!(notes.uncertain.get(&(resource, ANY.to_owned())), Some(&(MANY_NOTES as u64 + 5)));
+        assert_eq!(notes.uncertain.len(), 1);
+        let (notes, _) = doubted(|number| format!("node-{number}"), MANY_NOTES + 5);
+        assert_eq!(notes.uncertain.len(), 1, "without namespaces");
+    }
 }

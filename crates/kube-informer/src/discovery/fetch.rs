@@ -15,6 +15,7 @@ use serde::de::DeserializeOwned;
 
 use super::wire::{Entry, Group, GroupVersions, OldResources, Root, Said, Version};
 use super::{Resources, ServerResource};
+use crate::redact::json_words;
 use crate::reflector::Failure;
 use crate::source::{SourceError, group_version};
 
@@ -140,7 +141,7 @@ async fn get<T: DeserializeOwned>(client: &Client, path: &str, accept: &str) -> 
     let asked = tokio::time::timeout(PATIENCE, bytes(client, path, accept)).await;
     let silent = |_| SourceError::trouble(format!("no answer in {} seconds", PATIENCE.as_secs()));
     let bytes = asked.map_err(silent)??;
-    serde_json::from_slice(&bytes).map_err(SourceError::garbled)
+    serde_json::from_slice(&bytes).map_err(|error| SourceError::garbled(json_words(&error)))
 }
 
 async fn bytes(client: &Client, path: &str, accept: &str) -> Result<Bytes, SourceError> {

@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::{Deleted, Event};
 use crate::object::Object;
 
-/// More bytes wait in order for no listener that has a high-water mark. Only what the store may have replaced since is
+/// The most bytes that a listener with a high-water mark queues in order. Only what the store may have replaced since is
 /// counted: initial objects and resyncs are not.
 const MAX_BYTES: usize = 256 << 20;
 

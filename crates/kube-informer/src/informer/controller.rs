@@ -216,7 +216,8 @@ impl<K: Resource + Send + Sync + 'static, H: Handle<K>> Process<K, H> {
         let there = self.store.snapshot();
         let (objects, epoch) = (there.len(), there.epoch());
         let quarantine = applied.quarantine;
-        let took = Took { kind, version, events, objects, epoch, scope_epoch: epoch, quarantine };
+        let (scope_epoch, epoch_is_due) = (epoch, false);
+        let took = Took { kind, version, events, objects, epoch, scope_epoch, epoch_is_due, quarantine };
         self.status.send_modify(|status| status.took(SOURCE, took, Instant::now().into_std()));
     }
 }

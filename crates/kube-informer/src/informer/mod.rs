@@ -60,8 +60,8 @@ const NO_RUNTIME: &str = "the informer was started outside of a tokio runtime, a
 ///    second where the runtime has no thread to give; and for as long as they last where 4,096 do.
 /// 5. An object that cannot be decoded is named in the status, keeps its last good state, and returns when it can be
 ///    decoded again (`an_undecodable_object_is_quarantined_and_comes_back`). One for which a transform panicked is asked for
-///    again, after 10 to 20 seconds first and every half an hour to an hour in the end, by a list of its scope, which is
-///    counted in the status (`an_object_for_which_the_transform_panicked_is_tried_again_while_the_watch_is_open`). No value
+///    again, by listing its scope again: first after 10–20 s, then ever more rarely, at last every 30–60 min. The status counts
+///    these lists (`an_object_for_which_the_transform_panicked_is_tried_again_while_the_watch_is_open`). No value
 ///    of an object is in the status (`a_quarantined_object_is_told_with_its_place_and_type_and_without_its_values`).
 /// 6. What goes wrong is in the status while it lasts (`trouble_is_in_the_status_while_it_lasts`).
 /// 7. After [`shutdown`](Self::shutdown) has returned no task of the informer runs, and no handler is called; its objects
@@ -237,6 +237,16 @@ impl<K: Resource + Send + Sync + 'static> SharedInformer<K> {
             stage.write(&self.shared.store, writes);
             let objects = self.shared.store.snapshot().len();
             self.shared.status.send_modify(|status| status.objects = objects);
+        }
+    }
+
+    /// Takes in that `epoch` is proven to have ended for the objects of a namespace: its scope is listed again, and the next epoch
+    /// begins with that list.
+    pub(crate) fn epoch_ended(&self, namespace: &str, epoch: u64) {
+        let stage = self.shared.stage.lock();
+        if let Some(source) = stage.epoch_ended(namespace, epoch) {
+            // Under the lock under which steps are taken, and told to the status.
+            self.shared.status.send_modify(|status| status.epoch_is_due(source, true));
         }
     }
 

@@ -22,7 +22,7 @@ use crate::fanout::{Event, Fanout};
 use crate::object::{Residency, Spent};
 use crate::panics;
 use crate::queue::{Closed, Consumer, Delta, Depth, Producer, queue};
-use crate::reflector::{Note, Reflector};
+use crate::reflector::{Note, Reflector, Rewound};
 use crate::source::{Scope, SourceError, Transform, Want};
 use crate::store::{Store, Trust, Version, Write};
 
@@ -69,6 +69,10 @@ pub(super) fn run<K: Resource + Send + Sync + 'static>(
         reflector = reflector.distrusting();
     }
     if let Some(scope) = shared.stage.lock().scopes.iter().find(|scope| scope.source == followed.id) {
+        if scope.rewound.is_epoch_due() {
+            // The reflector that was told may have gone before it had listed.
+            scope.rewound.prove();
+        }
         reflector = reflector.starting_at(&scope.from).rewound_by(Arc::clone(&scope.rewound));
     }
     spawn(shared, followed.stop.clone(), reflector.run(producer, followed.stop.clone()).boxed());
@@ -258,7 +262,8 @@ impl<K: Resource + Send + Sync + 'static> Processor<K> {
         let (events, there) = (applied.told, shared.store.snapshot());
         let (objects, epoch) = (there.len(), there.epoch());
         let (scope_epoch, quarantine) = (stage.epoch_of(self.source), applied.quarantine);
-        let took = Took { kind, version, events, objects, epoch, scope_epoch, quarantine };
+        let epoch_is_due = stage.is_epoch_due(self.source);
+        let took = Took { kind, version, events, objects, epoch, scope_epoch, epoch_is_due, quarantine };
         // The status is told of steps in their order.
         shared.status.send_modify(|status| status.took(self.source, took, Instant::now().into_std()));
         stage.complete_if_listed();
@@ -287,7 +292,7 @@ struct Reached {
     epoch: u64,
     listed: bool,
     /// Tells its reflector that the server's versions went back.
-    rewound: Arc<Notify>,
+    rewound: Arc<Rewound>,
 }
 
 impl<K: Resource + Send + Sync + 'static> Stage<K> {
@@ -311,8 +316,10 @@ impl<K: Resource + Send + Sync + 'static> Stage<K> {
             let overlapping = before.iter().filter(|reached| reached.scope.overlaps(scope));
             let oldest = overlapping.map(|reached| reached.epoch).min().unwrap_or(epoch);
             let new = Reached { source: *source, scope: scope.clone(), epoch: oldest, ..Reached::default() };
-            if oldest < epoch {
-                new.rewound.notify_one();
+            if before.iter().any(|reached| reached.rewound.is_epoch_due() && reached.scope.overlaps(scope)) {
+                new.rewound.prove();
+            } else if oldest < epoch {
+                new.rewound.suspect();
             }
             Reached { from: from.clone(), ..new }
         });
@@ -321,6 +328,22 @@ impl<K: Resource + Send + Sync + 'static> Stage<K> {
 
     fn epoch_of(&self, source: u64) -> u64 {
         self.scopes.iter().find(|reached| reached.source == source).map_or(0, |reached| reached.epoch)
+    }
+
+    /// Whether an epoch is proven to be due for a source.
+    fn is_epoch_due(&self, source: u64) -> bool {
+        self.scopes.iter().any(|reached| reached.source == source && reached.rewound.is_epoch_due())
+    }
+
+    /// Takes in that `epoch` is proven to have ended for the objects of a namespace. Returns the source that is asked for a list,
+    /// with which the next epoch begins; none if it has begun, or if no source has the namespace.
+    pub(super) fn epoch_ended(&self, namespace: &str, epoch: u64) -> Option<u64> {
+        let scope = self.scopes.iter().find(|reached| reached.scope.covers(namespace))?;
+        let is_news = scope.epoch == epoch && !scope.rewound.is_epoch_due();
+        is_news.then(|| {
+            scope.rewound.prove();
+            scope.source
+        })
     }
 
     /// Says that everything has been listed, if that is so for the first time. For handlers to have synced, the informer
@@ -358,11 +381,14 @@ impl<K: Resource + Send + Sync + 'static> Stage<K> {
     /// restore begins one epoch: the first scope that notices it begins it, and tells the others to list again and join.
     fn enter_epoch(&mut self, at: usize, trust: Trust, current: u64) -> Trust {
         let is_behind = self.scopes[at].epoch < current;
+        if trust == Trust::NewEpoch || (is_behind && trust == Trust::Nothing) {
+            self.scopes[at].rewound.epoch_began();
+        }
         match trust {
             Trust::NewEpoch if !is_behind => {
                 self.scopes[at].epoch = current + 1;
                 for behind in self.scopes.iter().filter(|scope| scope.epoch <= current) {
-                    behind.rewound.notify_one();
+                    behind.rewound.suspect();
                 }
                 Trust::NewEpoch
             }

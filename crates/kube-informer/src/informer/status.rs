@@ -21,8 +21,8 @@ pub enum Phase {
     /// The server has no such kind, or not any more, as [`trouble`](InformerStatus::trouble) says: it is not asked, until it
     /// has. Only kinds of a [cache](crate::cache) do that; other informers go on to ask.
     Resting,
-    /// It has been stopped, or its runtime has ended, as [`trouble`](InformerStatus::trouble) says then: what is in the copy is what
-    /// was there before.
+    /// It has been stopped, or its runtime has ended, as [`trouble`](InformerStatus::trouble) says then. The copy is as it was then,
+    /// and is not updated any more.
     Stopped,
 }
 
@@ -93,6 +93,8 @@ pub struct ScopeStatus {
     /// The epoch of the version. While it is before that of the [informer](InformerStatus::epoch), this scope has not been listed
     /// since the server's versions began again.
     pub epoch: u64,
+    /// The epoch is proven to have ended, and the next one has not begun: the versions of the copy mean nothing.
+    pub(crate) epoch_is_due: bool,
     /// What is wrong; none while all is well.
     pub trouble: Option<Trouble>,
 }
@@ -129,6 +131,7 @@ pub(super) struct Took {
     pub(super) objects: usize,
     pub(super) epoch: u64,
     pub(super) scope_epoch: u64,
+    pub(super) epoch_is_due: bool,
     pub(super) quarantine: Quarantine,
 }
 
@@ -136,13 +139,17 @@ impl InformerStatus {
     /// Has these scopes from now on, each with the number of its source; what is known of those that stay is kept.
     pub(super) fn cover(&mut self, scopes: &[(u64, Scope)], objects: usize) {
         let mut before = std::mem::take(&mut self.scopes);
+        let due = before.iter().filter(|status| status.epoch_is_due).map(ScopeStatus::scope);
+        let due: Vec<Scope> = due.collect();
         let status = scopes.iter().map(|(source, scope)| {
             let known = before.iter().position(|status| status.source == *source);
             match known {
                 Some(at) => before.swap_remove(at),
                 None => {
+                    let epoch_is_due = due.iter().any(|due| due.overlaps(scope));
                     let Scope { namespace, except, .. } = scope.clone();
-                    ScopeStatus { source: *source, namespace, except, ..ScopeStatus::default() }
+                    let source = *source;
+                    ScopeStatus { source, namespace, except, epoch_is_due, ..ScopeStatus::default() }
                 }
             }
         });
@@ -176,6 +183,7 @@ impl InformerStatus {
     pub(super) fn took(&mut self, source: u64, took: Took, now: Instant) {
         (self.objects, self.epoch) = (took.objects, took.epoch);
         self.reached(source, &took.version, took.scope_epoch, took.kind == StepKind::Everything);
+        self.epoch_is_due(source, took.epoch_is_due);
         self.quarantine(source, took.quarantine);
         match took.kind {
             StepKind::Bookmark => self.last_bookmark = Some(now),
@@ -185,6 +193,13 @@ impl InformerStatus {
                 self.last_event = Some(now);
                 self.changes += took.events;
             }
+        }
+    }
+
+    /// Notes whether the epoch of a source is proven to have ended.
+    pub(super) fn epoch_is_due(&mut self, source: u64, is_due: bool) {
+        if let Some(scope) = self.scope(source) {
+            scope.epoch_is_due = is_due;
         }
     }
 

@@ -44,7 +44,14 @@ impl<K> View<K> {
 
 /// How to follow what is in the same program: it does not break off, and has a reason to be silent.
 pub(super) fn config() -> Config {
-    Config { initial_events: false, list_silence: FAR, silence: FAR, watch_timeout: FAR, ..Config::default() }
+    Config {
+        initial_events: false,
+        list_silence: FAR,
+        list_timeout: FAR,
+        silence: FAR,
+        watch_timeout: FAR,
+        ..Config::default()
+    }
 }
 
 impl<K: Send + Sync + 'static> ListWatch<K> for View<K> {

@@ -21,8 +21,8 @@ pub const DEFAULT_CAPACITY: usize = 1024;
 /// No queue holds more.
 pub const MAX_CAPACITY: usize = 1 << 24;
 
-/// Deltas of so many bytes wait at most, or a single larger one: as many bytes as their objects rest as, or arrived as if
-/// they rest decoded. Beside them there is a batch that the consumer has taken out.
+/// The most bytes of deltas that wait; a larger delta waits alone. A packed object counts with its packed size, a decoded one with
+/// the size at which it arrived. Beside them there is a batch that the consumer has taken out.
 pub const MAX_BYTES: usize = 64 << 20;
 
 /// Something that happened.
@@ -106,18 +106,26 @@ pub struct Depth<K> {
 }
 
 impl<K> Delta<K> {
-    /// As how many bytes its objects rest, or arrived, and the texts of its errors.
+    /// As how many bytes its objects rest, or arrived, and what its errors have: their texts, and the keys of their objects.
     fn bytes(&self) -> usize {
         match self {
             Delta::Added(object) | Delta::Updated(object) | Delta::Deleted(object) => object.bytes(),
             Delta::Replaced { objects, undecodable, .. } => {
-                let errors = undecodable.iter().map(|error| error.why.len());
+                let errors = undecodable.iter().map(error_bytes);
                 objects.iter().map(Object::bytes).chain(errors).sum()
             }
-            Delta::Undecodable { error, .. } => error.why.len(),
+            Delta::Undecodable { event, error } => event.len() + error_bytes(error),
             Delta::Bookmark { .. } | Delta::Resync => 0,
         }
     }
+}
+
+fn error_bytes(error: &DecodeError) -> usize {
+    let key = error
+        .key
+        .as_deref()
+        .map_or(0, |key| key.namespace.len() + key.name.len() + key.resource_version.len() + key.uid.len());
+    error.why.len() + key
 }
 
 impl<K> Drop for Consumer<K> {
@@ -212,6 +220,7 @@ mod tests {
     use std::time::Duration;
 
     use k8s_openapi::api::core::v1::ConfigMap;
+    use kube_wire::ObjectKey;
 
     use super::*;
     use crate::object::Codec;
@@ -279,6 +288,30 @@ mod tests {
         assert_eq!(consumer.pop_batch(3).await.unwrap().len(), 3);
         assert_eq!(fill(&producer, &object).await, 3, "what is taken out makes room");
         assert_eq!(consumer.len(), pushed);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_keys_of_objects_that_cannot_be_decoded_count_too() {
+        const SIZE: usize = 1 << 20;
+        let (producer, mut consumer) = queue::<ConfigMap>(DEFAULT_CAPACITY);
+        let text = || "k".repeat(SIZE / 4);
+        let key = || ObjectKey::new(text(), text(), text(), text());
+        let error = || DecodeError { key: Some(Box::new(key())), why: String::new() };
+        let one = || Delta::Undecodable { event: String::new(), error: error() };
+        let list = || Delta::Replaced {
+            objects: Vec::new(),
+            resource_version: "1".to_owned(),
+            undecodable: vec![error()],
+            new_epoch: false,
+            distrust: None,
+        };
+        for pushed in 0..MAX_BYTES / SIZE {
+            producer.push(if pushed % 2 == 0 { one() } else { list() }).await.unwrap();
+        }
+        let refused = tokio::time::timeout(Duration::from_secs(1), producer.push(one())).await;
+        assert!(refused.is_err(), "the queue is full");
+        consumer.pop_batch(1).await.unwrap();
+        producer.push(one()).await.unwrap();
     }
 
     #[tokio::test(start_paused = true)]

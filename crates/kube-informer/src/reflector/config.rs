@@ -18,6 +18,9 @@ pub struct Config {
     pub page_size: Option<u32>,
     /// A list of which nothing arrives for so long has failed. client-go waits for ever.
     pub list_silence: Duration,
+    /// A page of a list, or a list in one piece, that is not complete after so long has failed, though bytes arrive. client-go
+    /// waits for ever; a kube-apiserver gives up after a minute, unless its `--request-timeout` is another.
+    pub list_timeout: Duration,
     /// A list, or a stream of initial events, with more objects is given up, all pages together.
     pub max_list_objects: u64,
     /// A list, or a stream of initial events, with more bytes is given up, all pages together. By default twice what etcd
@@ -49,6 +52,7 @@ impl Default for Config {
             fallback_for: Duration::from_secs(30 * 60),
             page_size: None,
             list_silence: Duration::from_secs(60),
+            list_timeout: Duration::from_secs(10 * 60),
             max_list_objects: 10_000_000,
             max_list_bytes: 16 << 30,
             watch_timeout: Duration::from_secs(5 * 60),

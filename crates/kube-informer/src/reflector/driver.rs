@@ -8,14 +8,14 @@ use std::sync::Arc;
 use futures::StreamExt;
 use kube_core::Resource;
 use kube_wire::{DecodeError, Event};
-use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::retry::Retry;
+use super::rewound::Rewound;
 use super::{
     BookmarkVerdict, Config, EventVerdict, ListRequest, Machine, PageVerdict, ProbeAnswer, Reason, Step,
-    WatchEnd, WatchRequest,
+    WatchEnd, WatchRequest, after,
 };
 use crate::object::{Object, key};
 use crate::panics;
@@ -62,7 +62,7 @@ pub struct Reflector<K, S> {
     retry: Retry,
     /// Held until the next list is complete, if objects of the copy may have other content at the same version.
     distrust: Option<Distrust>,
-    rewound: Arc<Notify>,
+    rewound: Arc<Rewound>,
 }
 
 type OnNote = Box<dyn Fn(Note<'_>) + Send + Sync>;
@@ -132,9 +132,9 @@ where
         self
     }
 
-    /// Lists everything again, with nothing reused, when it is notified: the server's versions went back, as was found elsewhere.
+    /// Lists everything again, with nothing reused, when it is told that the server's versions went back.
     #[must_use]
-    pub(crate) fn rewound_by(mut self, rewound: Arc<Notify>) -> Self {
+    pub(crate) fn rewound_by(mut self, rewound: Arc<Rewound>) -> Self {
         self.rewound = rewound;
         self
     }
@@ -172,7 +172,11 @@ where
                 biased;
                 // What the step has taken in and not handed on is listed again.
                 () = rewound.notified() => {
-                    self.machine.rewound();
+                    if rewound.is_epoch_due() {
+                        self.machine.epoch_ended();
+                    } else {
+                        self.machine.rewound();
+                    }
                     self.why = Some(Reason::VersionWentBack);
                 }
                 done = self.step(&mut collected, queue) => {
@@ -284,11 +288,17 @@ where
         want: &Arc<Want<K>>,
         collected: &mut Collected<K>,
     ) -> Result<kube_wire::ListMeta, SourceError> {
-        let patience = self.machine.list_silence();
-        let silent = || SourceError::silent("the list");
-        let opened = tokio::time::timeout(patience, self.source.list(request, want)).await;
-        let mut parts = opened.map_err(|_| silent())??;
-        while let Some(part) = tokio::time::timeout(patience, parts.next()).await.map_err(|_| silent())? {
+        let (silence, timeout) = (self.machine.list_silence(), self.machine.list_timeout());
+        let deadline = after(now(), timeout);
+        // Bytes put off the end of the silence, and never the deadline.
+        let next_look = || after(now(), silence).min(deadline).into();
+        let late = |_| match now() < deadline {
+            true => SourceError::silent("the list"),
+            false => SourceError::slow_list(timeout),
+        };
+        let opened = tokio::time::timeout_at(next_look(), self.source.list(request, want)).await;
+        let mut parts = opened.map_err(late)??;
+        while let Some(part) = tokio::time::timeout_at(next_look(), parts.next()).await.map_err(late)? {
             match part? {
                 ListPart::Item(object) => collected.put(object),
                 ListPart::Undecodable(error) => collected.quarantine("ADDED", error),

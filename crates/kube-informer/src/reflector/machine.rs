@@ -26,9 +26,9 @@ pub enum Step {
     List(ListRequest),
     /// Open a watch.
     Watch(WatchRequest),
-    /// Ask for a list of one object, and drop it: whether the server has come as far as the copy is told by the version of the
-    /// list, or by its failure. A server that was restored from a backup has not, and a watch from there would stay silent, and
-    /// then miss what happened meanwhile.
+    /// Ask for a list of one object, and drop it: the version of the list, or its failure, shows whether the server is behind the
+    /// copy. A server that was restored from a backup is, and a watch from there would stay silent, and then miss what happened
+    /// meanwhile.
     Probe(ListRequest),
     /// Do nothing until then.
     Wait(Instant),
@@ -151,7 +151,7 @@ pub struct Machine {
     went_back: bool,
     /// The epoch and the generation of the last list, if the source names them. Versions are not compared then.
     named_epoch: Option<(u64, u64)>,
-    /// The source has named another epoch since the last list.
+    /// Another epoch has begun since the last list: the source has named it, or it was proven elsewhere.
     epoch_began: bool,
     /// Watches in a row on which nothing was said.
     silent_watches: u32,
@@ -180,6 +180,8 @@ struct Listing {
     first_version: Option<String>,
     /// This is the one retry with the latest version.
     retried: bool,
+    /// This is the one fallback to a list without a limit, after pages expired.
+    is_fallback: bool,
     tokens: ContinueTokens,
 }
 
@@ -247,6 +249,13 @@ impl Machine {
         }
     }
 
+    /// Takes in that the server's versions are proven to have begun again: lists everything again, at the latest version. An epoch
+    /// begins with that list, also if the server has passed the copy's version meanwhile.
+    pub fn epoch_ended(&mut self) {
+        self.epoch_began = true;
+        self.rewound();
+    }
+
     /// Takes in the epoch and the generation that the source names for the list that is being answered.
     pub fn epoch(&mut self, epoch: u64, generation: u64) {
         if let Some(last) = self.named_epoch.replace((epoch, generation)) {
@@ -272,6 +281,11 @@ impl Machine {
     /// How long a driver waits for the next bytes of a list.
     pub fn list_silence(&self) -> Duration {
         self.config.list_silence
+    }
+
+    /// How long a driver waits for the end of a page of a list, though bytes arrive.
+    pub fn list_timeout(&self) -> Duration {
+        self.config.list_timeout
     }
 
     /// What to do now. To be asked again after it was done, or after the wait.
@@ -365,19 +379,26 @@ impl Machine {
     /// A list, or a page of it, failed.
     pub fn list_failed(&mut self, failure: &Failure, now: Instant) {
         let Phase::List(listing) = &self.phase else { return };
-        let (limit, retried) = (listing.request.limit, listing.retried);
+        let Listing { retried, is_fallback, .. } = *listing;
+        let limit = listing.request.limit;
         let later_page = !listing.request.continue_token.is_empty();
         if later_page && *failure == Failure::Expired {
+            if is_fallback {
+                // The server sends pages where none were asked for, and they expire as well: the next list may do better, later.
+                self.wait(Duration::ZERO, Phase::Start, now);
+                return;
+            }
             // The pages took too long: everything at once, at the version the first page was asked for.
             let request = ListRequest { limit: None, ..self.first_page().request };
-            self.phase = Phase::List(Listing { request, ..Listing::default() });
+            self.phase = Phase::List(Listing { request, retried, is_fallback: true, ..Listing::default() });
             return;
         }
         if failure.is_about_version() {
             self.version_refused(failure);
             if !retried {
                 let request = ListRequest { limit, ..ListRequest::default() };
-                self.phase = Phase::List(Listing { request, retried: true, ..Listing::default() });
+                self.phase =
+                    Phase::List(Listing { request, retried: true, is_fallback, ..Listing::default() });
                 return;
             }
         }

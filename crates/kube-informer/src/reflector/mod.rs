@@ -16,7 +16,9 @@
 //!   has been restored from a backup, and an epoch of versions begins. After a connection that broke or fell silent, and a watch
 //!   that was refused or ended with 429, a list of one object shows whether the server has come as far as the copy, before it is
 //!   watched from there;
-//! - a list whose continue tokens repeat, that has too many pages for its objects, or that is larger than [`Config::max_list_bytes`], is given up;
+//! - a list whose continue tokens repeat, that has too many pages for its objects, or that is larger than [`Config::max_list_bytes`], is given up,
+//!   and so is a page that is not complete after [`Config::list_timeout`], however steadily its bytes drip;
+//! - when the pages of a list expire, one list without a limit follows at once; if its pages expire as well, the next list waits;
 //! - a watch that ends early backs off, in either mode;
 //! - the backoff starts anew after a time without failures, not at fixed intervals during an outage.
 
@@ -27,6 +29,7 @@ mod failure;
 mod far;
 mod machine;
 mod retry;
+mod rewound;
 #[cfg(test)]
 mod tests;
 
@@ -40,3 +43,4 @@ pub(crate) use far::{FAR, after};
 pub use machine::{
     BookmarkVerdict, EventVerdict, ListRequest, Machine, PageVerdict, ProbeAnswer, Step, WatchRequest,
 };
+pub(crate) use rewound::Rewound;

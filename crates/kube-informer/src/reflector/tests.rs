@@ -206,6 +206,31 @@ fn pages_that_expire_half_way_are_replaced_by_one_full_list() {
     assert_eq!(run.page("15", ""), complete("15"));
 }
 
+#[test]
+fn pages_that_expire_again_without_a_limit_wait_ever_longer() {
+    for refused_first in [false, true] {
+        let mut run = Run::listing();
+        let mut waits = Vec::new();
+        for _ in 0..6 {
+            for limited in [true, false] {
+                let list = run.list();
+                assert_eq!((list.limit.is_some(), list.continue_token.as_str()), (limited, ""));
+                if refused_first && list.resource_version == "0" {
+                    run.fail_list(&Failure::Expired);
+                    let latest = run.list();
+                    assert_eq!((latest.resource_version.as_str(), latest.limit), ("", list.limit));
+                }
+                run.page("10", "token");
+                run.list();
+                run.fail_list(&Failure::Expired);
+            }
+            let Step::Wait(until) = run.machine.next(run.now) else { panic!("it waits") };
+            waits.push(until - run.now);
+        }
+        assert!(waits[5] > 4 * waits[0], "{waits:?}");
+    }
+}
+
 // Initial events.
 
 #[test]

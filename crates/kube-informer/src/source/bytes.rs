@@ -8,9 +8,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{Make, Written, json_words};
+use super::{Make, Written};
 use crate::object::{Form, Object, Raw};
 use crate::panics;
+use crate::redact::json_words;
 
 /// Changes an object of a kind, whatever its type.
 pub(crate) type AnyTransform = Arc<dyn Fn(&[u8], &Form) -> Result<Value, DecodeError> + Send + Sync>;

@@ -9,10 +9,8 @@ use kube_wire::{DecodeOptions, ProtoEnvelope, ProtoMessage, WatchStatus, decode_
 use serde::Deserialize;
 
 use crate::continuation::EndlessList;
+use crate::redact::{causes, error_text, json_words};
 use crate::reflector::Failure;
-
-/// How deep the causes of an error are looked through.
-const MAX_CAUSES: usize = 16;
 
 /// How much of an error's body is read.
 const MAX_BODY_BYTES: usize = 64 << 10;
@@ -76,6 +74,13 @@ impl SourceError {
     /// There was no answer in time.
     pub(crate) fn silent(what: &str) -> Self {
         Self::trouble(format!("{what} did not come in time"))
+    }
+
+    /// A page of a list was not complete in time, though bytes arrived.
+    pub(crate) fn slow_list(timeout: Duration) -> Self {
+        Self::trouble(format!(
+            "a page of the list was not complete after {timeout:?}; if the server needs longer, raise `Config::list_timeout`"
+        ))
     }
 
     /// An answer is at a version before the last one.
@@ -234,23 +239,6 @@ fn shortened(mut text: String) -> String {
     text
 }
 
-/// What serde_json found, without its own words: they may have values of an object in them.
-pub(crate) fn json_words(error: &serde_json::Error) -> String {
-    let what = match error.classify() {
-        serde_json::error::Category::Io => "it cannot be read or written",
-        serde_json::error::Category::Syntax => "it is not JSON",
-        serde_json::error::Category::Data => "it does not fit its type",
-        serde_json::error::Category::Eof => "it ends too early",
-    };
-    format!("{what} (line {} column {})", error.line(), error.column())
-}
-
-fn causes<'a>(
-    error: &'a (dyn std::error::Error + 'static),
-) -> impl Iterator<Item = &'a (dyn std::error::Error + 'static)> {
-    std::iter::successors(Some(error), |error| error.source()).take(MAX_CAUSES)
-}
-
 fn is_refused(error: &(dyn std::error::Error + 'static)) -> bool {
     causes(error).any(|error| {
         error
@@ -259,11 +247,11 @@ fn is_refused(error: &(dyn std::error::Error + 'static)) -> bool {
     })
 }
 
-/// An error with its causes, each said once.
+/// An error with its causes, each said once, without values of objects.
 fn full_message(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut message = error.to_string();
+    let mut message = error_text(error);
     for cause in causes(error).skip(1) {
-        let text = cause.to_string();
+        let text = error_text(cause);
         if !message.contains(&text) {
             message = format!("{message}: {text}");
         }

@@ -14,7 +14,6 @@ mod want;
 
 pub(crate) use bytes::{AnyTransform, keep_bytes, transform_as};
 pub use error::SourceError;
-pub(crate) use error::json_words;
 pub(crate) use kube::is_cluster_scoped;
 pub use kube::{KubeSource, Tweak};
 pub use pager::{Listed, list_all};

@@ -17,8 +17,9 @@ const PAGE_SIZE: u32 = 500;
 /// Lists everything that a source has, page by page, item by item: never more than a page is in memory.
 ///
 /// When the pages take so long that the server has forgotten their version, the rest cannot be had any more: then
-/// everything is listed in one piece, and the objects that have already come come again
-/// ([`Listed::Again`] says so before). What cannot be decoded is told with its name.
+/// everything is listed once more, without a limit, and the objects that have already come come again
+/// ([`Listed::Again`] says so before). If the pages of that list expire as well, the error is returned. What cannot be decoded is
+/// told with its name.
 ///
 /// ```
 /// use futures::StreamExt;
@@ -48,7 +49,8 @@ where
 {
     let request = ListRequest { limit: Some(page_size.unwrap_or(PAGE_SIZE)), ..ListRequest::default() };
     let (want, tokens) = (Arc::new(Want::new()), ContinueTokens::default());
-    let pager = Pager { source, want, request: Some(request), page: None, items: 0, tokens };
+    let pager =
+        Pager { source, want, request: Some(request), page: None, items: 0, tokens, is_fallback: false };
     stream::unfold(Some(pager), async |pager| {
         let mut pager = pager?;
         let listed = pager.next().await.transpose()?;
@@ -84,6 +86,8 @@ struct Pager<K, S> {
     /// How many items the page has had.
     items: u64,
     tokens: ContinueTokens,
+    /// Pages have expired, and everything is being listed without a limit.
+    is_fallback: bool,
 }
 
 impl<K: Resource + Send + Sync + 'static, S: ListWatch<K>> Pager<K, S> {
@@ -91,10 +95,11 @@ impl<K: Resource + Send + Sync + 'static, S: ListWatch<K>> Pager<K, S> {
         loop {
             let Some(page) = &mut self.page else {
                 let Some(request) = &self.request else { return Ok(None) };
-                let later_page = !request.continue_token.is_empty();
+                let may_fall_back = !request.continue_token.is_empty() && !self.is_fallback;
                 match self.source.list(request, &self.want).await {
                     Ok(page) => self.page = Some(page),
-                    Err(error) if later_page && error.failure == Failure::Expired => {
+                    Err(error) if may_fall_back && error.failure == Failure::Expired => {
+                        self.is_fallback = true;
                         self.tokens = ContinueTokens::default();
                         self.request = Some(ListRequest::default());
                         return Ok(Some(Listed::Again));

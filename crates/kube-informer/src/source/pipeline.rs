@@ -19,6 +19,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
 use super::SourceError;
+use crate::panics;
 
 /// Pieces of so many bytes together are decoded as one batch.
 const BATCH_BYTES: usize = 64 << 10;
@@ -258,7 +259,11 @@ impl<T> Batch<T> {
     async fn wait(&mut self) -> Decoded<T> {
         match self {
             Batch::Done(decoded) => std::mem::take(decoded),
-            Batch::Task(task) => task.await.unwrap_or_else(|error| vec![Err(SourceError::garbled(error))]),
+            Batch::Task(task) => task.await.unwrap_or_else(|error| {
+                // A panic's own text may have values of objects in it.
+                let why = error.try_into_panic().map_or_else(|error| error.to_string(), panics::message);
+                vec![Err(SourceError::garbled(why))]
+            }),
         }
     }
 }

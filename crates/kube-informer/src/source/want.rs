@@ -30,8 +30,7 @@ pub trait Known<K>: Send + Sync + 'static {
     fn find(&self, key: &ObjectKey) -> Option<Object<K>>;
 }
 
-/// Keeps a source from reusing the objects that the reader has, for as long as it lives: equal uids and versions may stand for
-/// other content. A list that was taken so [carries it](crate::queue::Delta::Replaced) until the reader has the list's objects.
+/// While this lives, a source reuses no object that the reader has: the same uid and version may stand for other content. A list that was taken so [carries it](crate::queue::Delta::Replaced) until the reader has the list's objects.
 #[derive(Debug)]
 pub struct Distrust(#[expect(dead_code, reason = "it is counted")] Arc<()>);
 

@@ -21,8 +21,8 @@ pub struct IndexStatus {
     pub last_panic: Option<String>,
 }
 
-/// The function of an index that finds no values where the other panics. It runs in the middle of a write, under the lock of the
-/// writer: a panic must not leave it.
+/// Wraps an index function: if it panics, the object has no values. It runs in the middle of a write, under the lock of the writer:
+/// a panic must not leave it.
 pub(super) fn guarded<K>(
     name: &str,
     function: impl Fn(&Object<K>) -> Vec<String> + Send + Sync + 'static,

@@ -16,6 +16,7 @@ use super::open::Open;
 use super::pace::{MIN_RESTART, Pace};
 use super::{Change, StartError, WatchError};
 use crate::object::Object;
+use crate::panics;
 use crate::random::any_seed;
 use crate::reflector::{Config, Failure, WatchRequest};
 use crate::source::{ListWatch, SourceError, Want, WatchPart};
@@ -220,7 +221,7 @@ impl<K: Resource + Send + Sync + 'static> RetryWatch<K> {
     fn failed(&self, error: &SourceError, asked_to_wait: Option<Duration>) -> End {
         if let Some(hook) = &self.on_error {
             // A panic of the hook is no reason to lose events.
-            drop(catch_unwind(AssertUnwindSafe(|| hook(error))));
+            panics::drop_quietly(catch_unwind(AssertUnwindSafe(|| hook(error))));
         }
         End::Failed { asked_to_wait: asked_to_wait.unwrap_or(error.failure.retry_after()) }
     }

@@ -363,6 +363,17 @@ async fn a_server_that_makes_no_sense_or_refuses_is_an_error_with_advice() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_answer_that_does_not_fit_its_type_is_not_quoted() {
+    let odd = json!({"kind": "APIGroupDiscoveryList", "items": [{"versions": "hunter2"}]}).to_string();
+    let client = scripted(vec![("/api", 200, odd.clone()), ("/apis", 200, odd)]);
+    let error = Resources::fetch(&client).await.unwrap_err().to_string();
+    assert!(
+        error.contains("it does not fit its type (line 1 column ") && !error.contains("hunter2"),
+        "{error}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_server_that_never_answers_is_given_up() {
     let service =
         tower::service_fn(|_: Request<Body>| std::future::pending::<Result<Response<Body>, Infallible>>());

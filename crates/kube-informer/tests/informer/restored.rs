@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube_core::GroupVersionResource;
 use kube_core::params::{Patch, PatchParams};
 use kube_informer::SharedInformerFactory;
-use kube_informer::cache::CacheOptions;
+use kube_informer::cache::{Cache, CacheError, CacheOptions};
 use kube_informer::fanout::Event;
 use kube_informer::informer::SharedInformer;
 use kube_informer::object::Residency;
@@ -164,4 +164,127 @@ async fn what_was_written_before_the_restore_is_not_waited_for() {
     tokio::time::sleep(Duration::from_secs(3600)).await;
     assert_eq!(configs.get("default", "a").await.unwrap().data.as_ref().unwrap()["value"], "1");
     assert!(configs.has_seen_writes());
+}
+
+/// A cache that hears of nothing for half a minute, on a server that was restored: `a` has a lower version than in the copy.
+async fn restored_unheard() -> (TestServer, Cache) {
+    let (server, backup) = backed_up(true).await;
+    let cache = super::cache::cache(&server, CacheOptions::new());
+    let configs = cache.client().kind::<ConfigMap>();
+    configs.get("default", "a").await.unwrap();
+    for _ in 0..5 {
+        configs.patch("default", "a", &PatchParams::default(), &data("before")).await.unwrap();
+        write(&server, "a", 5);
+    }
+    configs.get("default", "a").await.unwrap();
+    server.inject(Fault::delay(Duration::from_secs(30)).on(Verb::Watch));
+    server.inject(Fault::delay(Duration::from_secs(30)).on(Verb::List));
+    server.stop_watches();
+    server.restore(&backup, 0);
+    (server, cache)
+}
+
+fn data(value: &str) -> Patch<serde_json::Value> {
+    Patch::Merge(json!({"data": {"value": value}}))
+}
+
+fn is_not_seen<T>(read: &Result<T, CacheError>) -> bool {
+    matches!(read, Err(CacheError::WriteNotSeen { .. }))
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_written_after_the_restore_is_read_and_not_what_the_copy_had_before() {
+    let (_server, cache) = restored_unheard().await;
+    let configs = cache.client().kind::<ConfigMap>();
+    let epoch = async || cache.kind::<ConfigMap>().informer().await.unwrap().status().epoch;
+    configs.patch("default", "a", &PatchParams::default(), &data("after")).await.unwrap();
+    assert!(!configs.has_seen_writes(), "the copy has a higher version of another epoch");
+    assert!(is_not_seen(&configs.get("default", "a").await));
+    assert_eq!(epoch().await, 0);
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert_eq!(configs.get("default", "a").await.unwrap().data.as_ref().unwrap()["value"], "after");
+    assert!(configs.has_seen_writes());
+    assert_eq!(epoch().await, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_created_after_the_restore_is_read_though_the_copy_had_reached_its_version() {
+    let (_server, cache) = restored_unheard().await;
+    let configs = cache.client().kind::<ConfigMap>();
+    let mut object = ConfigMap::default();
+    (object.metadata.name, object.metadata.namespace) = (Some("new".to_owned()), Some("default".to_owned()));
+    configs.create(&object).await.unwrap();
+    assert!(!configs.has_seen_writes());
+    assert!(is_not_seen(&configs.get("default", "new").await));
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    configs.get("default", "new").await.unwrap();
+    assert!(configs.has_seen_writes());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_epoch_that_a_write_has_proven_begins_also_if_the_server_has_passed_the_copy() {
+    let (server, cache) = restored_unheard().await;
+    let configs = cache.client().kind::<ConfigMap>();
+    configs.patch("default", "a", &PatchParams::default(), &data("after")).await.unwrap();
+    for value in 0..50 {
+        write(&server, "b", value);
+    }
+    // At a version that the copy could have come to.
+    configs.patch("default", "a", &PatchParams::default(), &data("later")).await.unwrap();
+    assert!(is_not_seen(&configs.get("default", "a").await));
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    let read = configs.get("default", "a").await.unwrap();
+    assert_eq!(read.data.as_ref().unwrap()["value"], "later");
+    assert!(configs.has_seen_writes());
+    let status = cache.kind::<ConfigMap>().informer().await.unwrap().status();
+    assert_eq!((status.epoch, status.trouble), (1, None));
+    // The copy is followed as before.
+    write(&server, "b", 51);
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert_eq!(cache.get::<ConfigMap>("default", "b").await.unwrap().data.as_ref().unwrap()["value"], "51");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_epoch_that_is_due_is_not_forgotten_when_something_else_is_followed() {
+    let (server, cache) = restored_unheard().await;
+    let configs = cache.client().kind::<ConfigMap>();
+    configs.patch("default", "a", &PatchParams::default(), &data("after")).await.unwrap();
+    for value in 0..50 {
+        write(&server, "b", value);
+    }
+    cache.change(|options| options.namespaces(["default", "other"])).unwrap();
+    assert!(is_not_seen(&configs.get("default", "a").await));
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert_eq!(configs.get("default", "a").await.unwrap().data.as_ref().unwrap()["value"], "after");
+    assert!(configs.has_seen_writes());
+}
+
+#[tokio::test(start_paused = true)]
+async fn writes_that_change_nothing_and_writes_of_others_prove_no_restore() {
+    let server = TestServer::start().await.unwrap();
+    write(&server, "a", 1);
+    write(&server, "b", 1);
+    let cache = super::cache::cache(&server, CacheOptions::new());
+    let configs = cache.client().kind::<ConfigMap>();
+    configs.get("default", "a").await.unwrap();
+    for value in 2..20 {
+        write(&server, "b", value);
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        // Not changed, at a version that the copy has long passed.
+        configs.patch("default", "a", &PatchParams::default(), &data("1")).await.unwrap();
+        // The copy has a later write of another client before the answer to this one comes.
+        server.inject(Fault::hang_after(0).on(Verb::Update).times(1));
+        let mut object = ConfigMap::clone(&configs.get("default", "b").await.unwrap());
+        object.metadata.resource_version = None;
+        let replaced = tokio::time::timeout(Duration::from_secs(3), configs.replace(&object));
+        let later = async {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            write(&server, "b", 100 + value);
+        };
+        assert!(tokio::join!(replaced, later).0.is_err(), "it is uncertain");
+        configs.get("default", "b").await.unwrap();
+    }
+    assert!(configs.has_seen_writes());
+    let status = cache.kind::<ConfigMap>().informer().await.unwrap().status();
+    assert_eq!((status.epoch, status.lists), (0, 1));
 }

@@ -48,7 +48,8 @@ const TOO_MANY_REQUESTS: &[u8] =
 /// Accepts connections until the server stops.
 ///
 /// At most as many are open as the options say. Beyond that, the connection that has waited longest for the rest of a
-/// request makes room; if all are being answered, the new one is refused.
+/// request makes room; if all are being answered, the new one is refused. It makes room as well where the process has no file
+/// descriptor for another connection.
 pub(super) async fn accept(
     cluster: Arc<Cluster>,
     listener: TcpListener,
@@ -62,8 +63,14 @@ pub(super) async fn accept(
         let stream = match accepted {
             Ok((stream, _)) => stream,
             Err(error) => {
-                // Out of file descriptors, most likely: later connections may find some.
-                tracing::warn!(%error, "a connection could not be accepted");
+                // A client that is gone again takes no room. Else the process is out of file descriptors, most likely.
+                let is_gone = matches!(
+                    error.kind(),
+                    std::io::ErrorKind::ConnectionAborted | std::io::ErrorKind::ConnectionReset
+                );
+                let cut = !is_gone && waiting.cut_oldest();
+                tracing::warn!(%error, cut, "a connection could not be accepted");
+                // A connection that was cut ends meanwhile.
                 tokio::time::sleep(Duration::from_millis(10)).await;
                 continue;
             }

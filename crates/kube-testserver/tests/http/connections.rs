@@ -1,5 +1,8 @@
 //! How many connections there may be, and which of them make room.
 
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Command, Stdio};
+
 use kube_testserver::TestServer;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -64,4 +67,48 @@ async fn connections_that_are_answered_are_not_closed_for_others() {
     within(connect(&server).await.read_to_string(&mut refused)).await.unwrap();
     assert!(refused.starts_with("HTTP/1.1 429 ") && refused.contains("Retry-After: 1\r\n"), "{refused}");
     assert_eq!(server.stats().watches, 2);
+}
+
+/// Serves until its standard input ends, in a process of its own; does nothing where it is not asked for.
+#[tokio::test]
+async fn server_of_another_process() {
+    if std::env::var_os(CHILD).is_some() {
+        let server = TestServer::start().await.unwrap();
+        println!("\n{LISTENING}{}", server.address());
+        let until_end = || std::io::stdin().read_to_end(&mut Vec::new());
+        tokio::task::spawn_blocking(until_end).await.unwrap().unwrap();
+    }
+}
+
+const CHILD: &str = "KUBE_TESTSERVER_OF_ANOTHER_PROCESS";
+const LISTENING: &str = "listening on ";
+
+#[cfg(unix)]
+#[tokio::test]
+async fn silent_connections_make_room_where_the_process_has_no_file_descriptor_left() {
+    let program = std::env::current_exe().unwrap();
+    let mut child = Command::new("sh")
+        .args([
+            "-c",
+            "ulimit -n 40 && exec \"$0\" --exact connections::server_of_another_process --nocapture",
+        ])
+        .arg(program)
+        .env(CHILD, "1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let address = lines.find_map(|line| line.strip_prefix(LISTENING).map(str::to_owned)).unwrap();
+    let mut silent = Vec::new();
+    for _ in 0..60 {
+        silent.push(TcpStream::connect(&address).await.unwrap());
+    }
+    for _ in 0..3 {
+        let mut socket = TcpStream::connect(&address).await.unwrap();
+        assert!(within(ask(&mut socket, "/healthz")).await.starts_with("HTTP/1.1 200 OK"));
+    }
+    drop(child.stdin.take());
+    let rest: Vec<String> = lines.collect();
+    assert!(child.wait().unwrap().success(), "{rest:?}");
 }

@@ -106,6 +106,19 @@ async fn a_watch_that_cannot_be_opened_is_tried_again_from_the_same_version() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_hook_whose_panic_panics_when_it_is_dropped_takes_no_events_away() {
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("dropped");
+        }
+    }
+    let script = Script::new([Refused(status(500, None)), Stays(vec![added(2)])]);
+    let mut watch = watch(&script, "1").on_error(|_| std::panic::panic_any(Bomb));
+    assert_eq!(versions(&mut watch, 1).await, [2]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_error_inside_a_watch_is_survived_from_the_last_version() {
     let errors = [
         error(504, "Timeout", None),

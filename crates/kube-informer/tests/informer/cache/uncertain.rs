@@ -3,12 +3,14 @@
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
+use kube_client::Client;
+use kube_client::client::Body;
 use kube_core::params::{DeleteParams, Patch, PatchParams};
-use kube_informer::cache::{CacheOptions, Query};
-use kube_testserver::{Fault, TestServer, Verb};
+use kube_informer::cache::{Cache, CacheOptions, Query};
+use kube_testserver::{Fault, InjectedFault, TestServer, Verb};
 use serde_json::json;
 
-use super::{cache, server, three};
+use super::{cache, server, three, write};
 
 /// The cache hears of nothing for a while, so that what is read is not what was written unless it is waited for.
 fn deafen(server: &TestServer) {
@@ -116,4 +118,73 @@ async fn a_write_that_was_given_up_before_the_server_did_anything_is_no_obstacle
     give_up(configs.create(&config("n", "1"))).await;
     assert!(configs.get("shop", "n").await.unwrap_err().is_not_found());
     assert!(configs.get("shop", "a").await.is_ok() && configs.has_seen_writes());
+}
+
+#[tokio::test(start_paused = true)]
+async fn more_uncertain_writes_than_are_noted_one_by_one_are_still_waited_for() {
+    let server = server().await;
+    three(&server);
+    let cache = cache(&server, CacheOptions::new());
+    let configs = cache.client().kind::<ConfigMap>();
+    configs.get("shop", "a").await.unwrap();
+    configs.get("bank", "c").await.unwrap();
+    deafen(&server);
+    let lost = [Verb::Patch, Verb::Delete].map(|verb| server.inject(Fault::lost_reply().on(verb)));
+    let patch = Patch::Merge(json!({"data": {"value": "2"}}));
+    configs.patch("shop", "a", &PatchParams::default(), &patch).await.unwrap_err();
+    for number in 0..10_000 {
+        configs.delete("shop", &format!("none-{number}"), &DeleteParams::default()).await.unwrap_err();
+    }
+    lost.iter().for_each(InjectedFault::remove);
+    server.clear_requests();
+    let asked = || server.requests().iter().filter(|one| one.parameter("watch").is_none()).count();
+    configs.get("bank", "c").await.unwrap();
+    assert_eq!(asked(), 0, "of another namespace nothing is uncertain");
+    write(&server, "shop", "later", "web");
+    assert_eq!(value(&configs.get("shop", "a").await.unwrap()), "2");
+    assert_eq!(asked(), 1, "one list stands for all of them");
+    assert!(configs.has_seen_writes());
+}
+
+#[tokio::test(start_paused = true)]
+async fn uncertain_writes_are_asked_about_beside_each_other() {
+    let server = server().await;
+    three(&server);
+    let cache = cache(&server, CacheOptions::new());
+    let configs = cache.client().kind::<ConfigMap>();
+    configs.get("shop", "a").await.unwrap();
+    let lost = server.inject(Fault::lost_reply().on(Verb::Delete));
+    for number in 0..16 {
+        configs.delete("shop", &format!("none-{number}"), &DeleteParams::default()).await.unwrap_err();
+    }
+    lost.remove();
+    server.inject(Fault::delay(Duration::from_secs(1)).on(Verb::Get));
+    configs.list(&Query::new()).await.expect("16 answers of a second each, in less than ten seconds");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_whose_connection_was_refused_is_not_uncertain() {
+    let server = server().await;
+    three(&server);
+    let inner = server.in_process_client();
+    let refusing = tower::service_fn(move |request: http::Request<Body>| {
+        let inner = inner.clone();
+        async move {
+            if request.method() == http::Method::PATCH {
+                let refused = std::io::Error::from(std::io::ErrorKind::ConnectionRefused);
+                return Err(tower::BoxError::from(refused));
+            }
+            Ok(inner.send(request).await?)
+        }
+    });
+    let cache = Cache::with(Client::new(refusing, "default"), CacheOptions::new()).unwrap();
+    cache.start().unwrap();
+    let configs = cache.client().kind::<ConfigMap>();
+    configs.get("shop", "a").await.unwrap();
+    let patch = Patch::Merge(json!({"data": {"value": "2"}}));
+    configs.patch("shop", "a", &PatchParams::default(), &patch).await.unwrap_err();
+    server.clear_requests();
+    assert!(configs.has_seen_writes());
+    configs.get("shop", "a").await.unwrap();
+    assert_eq!(server.requests().len(), 0, "the server is asked nothing");
 }
