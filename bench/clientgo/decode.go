@@ -95,7 +95,7 @@ func decode(s settings) error {
 	return nil
 }
 
-// repeat only decodes, so often: for those who count instructions.
+// repeat only decodes: for counts of instructions.
 func repeat(s settings) error {
 	decode, err := decoder(s)
 	if err != nil {

@@ -41,7 +41,7 @@ type served struct {
 	Changed map[string]int
 }
 
-// updatesOf is how many of so many updates are of this kind.
+// updatesOf is how many of all updates are of this kind.
 func (k served) updatesOf(all int) int { return all * k.Updates / 100 }
 
 // server is a replay server: what it says of itself, and a way to command it.

@@ -13,7 +13,7 @@ import (
 // How many workers take from the queue while it is filled.
 const queueWorkers = 4
 
-// queue says what one key costs, in nanoseconds, in a queue of so many keys.
+// queue says what one key costs, in nanoseconds, in a queue of s.count keys.
 func queue(s settings) error {
 	first, again := keysOf(s.count), keysOf(s.count)
 	runtime.GC()

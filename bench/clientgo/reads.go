@@ -21,7 +21,7 @@ const (
 	stride = 7919
 )
 
-// Beside the writer, the clock is looked at after calls that take about so many nanoseconds alone: a look takes as long as
+// Beside the writer, the clock is read after calls that take about this many nanoseconds alone: reading it takes as long as
 // the quickest of them.
 const lookNanos = 20_000
 

@@ -52,7 +52,7 @@ impl Server {
     }
 }
 
-/// Runs a server until nobody needs it: until standard input ends.
+/// Runs a server until standard input ends.
 pub(crate) async fn serve() -> Result<(), Error> {
     let server = TestServer::builder().create_namespaces(true).start().await?;
     crate::report::say(&server.url());

@@ -37,8 +37,8 @@ enum Command {
     /// Check everything: format, clippy without warnings, all tests, doc tests, docs without warnings,
     /// and, where Go is installed, the suites of controller-runtime and ours on a real API server
     Test,
-    /// Measure: the embedded server under load, and this library beside client-go (needs Go) and kube-runtime; writes
-    /// docs/benchmarks.md
+    /// Measure: the embedded server under load, and this library beside client-go (needs Go) and kube-rs; writes
+    /// docs/benchmarks.md. `bench --quick` only compares the libraries, in less than five minutes
     Bench {
         /// What `bench` takes, for example `--quick`
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::bars::Judged;
 use super::contender::{CLIENT_GO, DECODED, KUBE_RS, OURS};
 use super::explanations::explain;
-use super::plan::{Sizes, row};
+use super::plan::{DECODE_PROTOBUF, Sizes, row};
 use super::plots::Plot;
 use super::results::{Results, Run};
 use super::value::{Unit, Value, thousands};
@@ -17,6 +17,7 @@ const MOST_LOSSES: usize = 10;
 /// The whole page, in Markdown.
 pub(super) fn page(results: &Results, sizes: &Sizes, judged: &[Judged], plots: &[Plot]) -> String {
     let objects = thousands(sizes.objects as f64);
+    let size = results.get(DECODE_PROTOBUF, DECODED, "bytes").unwrap_or_default() / 1e3;
     let mut page = format!(
         "# Benchmarks\n\n\
         Made by `{}`; do not edit. Figures are in [benchmarks.json](benchmarks.json), all of them as a table in \
@@ -24,7 +25,7 @@ pub(super) fn page(results: &Results, sizes: &Sizes, judged: &[Judged], plots: &
         **What**: kube-informer beside client-go's shared informers and the reflector of kube-rs, and the limit: a client that \
         reads the same bytes and throws them away. Ours is the default storage unless it says \"decoded\".\n\n\
         **Objects**: made from a seed. Pods are of 1,000 workloads in four states each: 1 to 5 containers, 0 to 30 variables, \
-        annotations of 1 byte to 4 KB, 4.4 KB in protobuf on average. The mixed cluster has nine kinds in the proportions of \
+        annotations of 1 byte to 4 KB, {size:.1} KB in protobuf on average. The mixed cluster has nine kinds in the proportions of \
         a cluster (pods, events, config maps, secrets, endpoint slices, leases, nodes, two custom kinds).\n\n\
         **How**: one replay server over TLS in its own process; each library in its own process, in turns; the better of the \
         rounds. client-go and kube-rs count in the better of LIST and WatchList. All Rust programs use jemalloc. \
@@ -191,7 +192,7 @@ mod tests {
         add("lost", "seconds", 2.0, 3.0, 1.0);
         add("lost rate", "per_second", 10.0, 20.0, 100.0);
         let losses = found(&results);
-        let told: Vec<(&str, f64)> = losses.iter().map(|loss| (loss.row.as_str(), loss.factor)).collect();
-        assert_eq!(told, [("lost rate", 5.0), ("lost", 2.0)]);
+        let found: Vec<(&str, f64)> = losses.iter().map(|loss| (loss.row.as_str(), loss.factor)).collect();
+        assert_eq!(found, [("lost rate", 5.0), ("lost", 2.0)]);
     }
 }

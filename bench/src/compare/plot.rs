@@ -344,7 +344,7 @@ impl Sheet {
     fn new(title: &str) -> Self {
         let mut sheet = Self { body: String::new(), top: 18.0 };
         let attributes = format!(r#"{INK} font-size="16" font-weight="600""#);
-        // The width of a text is told as if it were in the size of other text.
+        // Widths are those of 12-pixel text: a title is wider.
         for line in wrap(title, (WIDTH - 2.0 * MARGIN) * 0.7) {
             sheet.text((MARGIN, sheet.top + 7.0), &attributes, &[line]);
             sheet.top += 21.0;

@@ -7,7 +7,7 @@ use super::results::Results;
 use crate::measure::PERCENTILES;
 use crate::replay::Set;
 
-/// A plot: its file and what a reader who cannot see it is told.
+/// A plot, its file, and the text that stands for it where it is not shown.
 pub(super) struct Plot {
     pub(super) file: &'static str,
     pub(super) text: &'static str,

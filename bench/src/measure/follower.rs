@@ -26,7 +26,7 @@ pub(super) trait Follower: Send + Sync {
     /// Adds a handler of updates, and waits until it has heard of the objects that are there.
     fn on_update(&self, handler: UpdateHandler) -> BoxFuture<'_, Result<(), Error>>;
 
-    /// Calls the function once, when handlers have heard of a relist that finds so many objects changed.
+    /// Calls the function once, when handlers have heard of a relist that finds `changed` objects changed.
     fn on_relisted(&self, changed: usize, call: Box<dyn FnOnce() + Send>)
     -> BoxFuture<'_, Result<(), Error>>;
 

@@ -66,7 +66,7 @@ impl Workload {
     }
 }
 
-/// Adds annotations, up to so many. Some are tiny and some of a few KB.
+/// Adds at most this many annotations. Some are tiny and some of a few KB.
 pub(super) fn annotate(random: &mut Random, metadata: &mut Value, at_most: u64) {
     for _ in 0..random.range(0, at_most) {
         let (key, value) = annotation(random);

@@ -25,8 +25,8 @@ pub(crate) enum Sample {
     Blobs,
 }
 
-/// Makes so many objects, each in so many versions: the outer list has the objects, the inner the versions of
-/// one. The same seed makes the same objects everywhere; more objects or versions only add to the lists.
+/// Makes `count` objects, each in `versions` states: the outer list has the objects, the inner the states of one.
+/// The same seed makes the same objects everywhere. A larger `count` or `versions` only adds to the lists.
 pub(crate) fn shapes(sample: Sample, seed: u64, count: usize, versions: usize) -> Vec<Vec<Value>> {
     let make = match sample {
         Sample::Pods => pod::pods,

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::metadata::{Workload, annotate, manage, touch};
 use super::random::{Random, time};
 
-/// Makes a node in so many versions. What changes most is the time of its heartbeats.
+/// Makes the versions of a node. The time of its heartbeats changes most.
 pub(super) fn nodes(random: &mut Random, versions: usize) -> Vec<Value> {
     let workload = Workload::draw(random);
     let (address, cores) = (random.address(), random.pick(&[4, 8, 16, 32, 64, 96]));

@@ -143,7 +143,7 @@ impl Random {
     }
 }
 
-/// Writes a time so many seconds into the month.
+/// Writes the time that is `seconds` into the month.
 pub(super) fn time(seconds: u64) -> String {
     format!("{}Z", date_time(seconds))
 }

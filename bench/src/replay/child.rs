@@ -74,9 +74,9 @@ pub(crate) struct Served {
 }
 
 impl Served {
-    /// How many of so many updates are of this kind.
-    pub(crate) fn updates(&self, of: usize) -> usize {
-        of * self.updates / 100
+    /// How many of `all` updates are of this kind.
+    pub(crate) fn updates(&self, all: usize) -> usize {
+        all * self.updates / 100
     }
 
     /// How many objects a relist finds changed if this percentage of all is.
