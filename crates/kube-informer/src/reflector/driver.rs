@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::StreamExt;
 use kube_core::Resource;
@@ -257,7 +258,7 @@ where
     async fn probe(&mut self, request: &ListRequest) {
         // What is listed is dropped, so nothing is done to it first.
         let plain = Arc::new(Want::new());
-        match self.collect(request, &plain, &mut Collected::default()).await {
+        match self.collect_within(self.machine.probe_silence(), request, &plain, &mut Collected::default()).await {
             Ok(meta) => {
                 if self.machine.probed(ProbeAnswer::Version(&meta.resource_version), now()) {
                     self.went_back(&meta.resource_version);
@@ -288,7 +289,18 @@ where
         want: &Arc<Want<K>>,
         collected: &mut Collected<K>,
     ) -> Result<kube_wire::ListMeta, SourceError> {
-        let (silence, timeout) = (self.machine.list_silence(), self.machine.list_timeout());
+        self.collect_within(self.machine.list_silence(), request, want, collected).await
+    }
+
+    /// The same, and fails if nothing arrives for `silence`.
+    async fn collect_within(
+        &self,
+        silence: Duration,
+        request: &ListRequest,
+        want: &Arc<Want<K>>,
+        collected: &mut Collected<K>,
+    ) -> Result<kube_wire::ListMeta, SourceError> {
+        let timeout = self.machine.list_timeout();
         let deadline = after(now(), timeout);
         // Bytes put off the end of the silence, and never the deadline.
         let next_look = || after(now(), silence).min(deadline).into();

@@ -283,6 +283,11 @@ impl Machine {
         self.config.list_silence
     }
 
+    /// How long a driver waits for the next bytes of a probe: no longer than for those of a watch.
+    pub fn probe_silence(&self) -> Duration {
+        self.config.list_silence.min(self.config.silence)
+    }
+
     /// How long a driver waits for the end of a page of a list, though bytes arrive.
     pub fn list_timeout(&self) -> Duration {
         self.config.list_timeout
