@@ -258,7 +258,10 @@ where
     async fn probe(&mut self, request: &ListRequest) {
         // What is listed is dropped, so nothing is done to it first.
         let plain = Arc::new(Want::new());
-        match self.collect_within(self.machine.probe_silence(), request, &plain, &mut Collected::default()).await {
+        match self
+            .collect_within(self.machine.probe_silence(), request, &plain, &mut Collected::default())
+            .await
+        {
             Ok(meta) => {
                 if self.machine.probed(ProbeAnswer::Version(&meta.resource_version), now()) {
                     self.went_back(&meta.resource_version);
