@@ -121,12 +121,17 @@ impl Compare<'_> {
     async fn all(&mut self, sizes: &Sizes) -> Result<(), Error> {
         self.decode(sizes).await?;
         self.count_reads(sizes).await?;
+        // One that fails does not take the others along.
+        let mut failures = Vec::new();
         for job in sizes.jobs() {
-            if self.wants(&job.row) {
-                self.job(&job).await?;
+            if self.wants(&job.row)
+                && let Err(error) = self.job(&job).await
+            {
+                say(&format!("{} failed: {error}", job.row));
+                failures.push(job.row);
             }
         }
-        Ok(())
+        if failures.is_empty() { Ok(()) } else { Err(format!("failed: {}", failures.join("; ")).into()) }
     }
 
     fn wants(&self, row: &str) -> bool {
