@@ -53,6 +53,7 @@ func looking(s settings, measure func(*copies, *sync.WaitGroup) error) error {
 	if err != nil {
 		return err
 	}
+	settle(s)
 	return measure(c, &all)
 }
 
@@ -80,6 +81,7 @@ func latency(s settings) error {
 	if err != nil {
 		return err
 	}
+	settle(s)
 	cpu := cpuSeconds()
 	if err := c.server.send(fmt.Sprintf("/bench/events?count=%d&rate=%d", s.events, s.rate)); err != nil {
 		return err
@@ -103,17 +105,19 @@ func latency(s settings) error {
 	return nil
 }
 
-// followed are informers that have synced, and watch: after a LIST the watch begins later.
+// followed are informers that have synced.
 func followed(s settings) (*copies, error) {
 	c, err := newCopies(s)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.start(); err != nil {
-		return nil, err
-	}
+	c.start()
+	return c, c.check()
+}
+
+// settle leaves the program alone for a moment: watches begin after a LIST, and handlers hear of the objects that are there.
+func settle(s settings) {
 	time.Sleep(time.Duration(s.settle) * time.Millisecond)
-	return c, nil
 }
 
 // addHandlers adds handlers of updates, and returns when they have heard of the objects that are there.

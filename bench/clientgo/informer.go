@@ -162,7 +162,7 @@ func addIndex(informer cache.SharedIndexInformer) error {
 }
 
 // start starts all informers and waits until they have synced.
-func (c *copies) start() error {
+func (c *copies) start() {
 	for _, informer := range c.informers {
 		go informer.Run(make(chan struct{}))
 	}
@@ -171,7 +171,6 @@ func (c *copies) start() error {
 			time.Sleep(time.Millisecond)
 		}
 	}
-	return c.check()
 }
 
 // check also keeps the informers alive.

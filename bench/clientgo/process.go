@@ -29,7 +29,7 @@ func memory() (resident, peak float64) {
 	return resident, peak
 }
 
-// forgetPeak makes the present the peak.
+// forgetPeak resets the peak to the current resident size.
 func forgetPeak() {
 	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0)
 }

@@ -49,9 +49,11 @@ func reads(s settings) error {
 	if err != nil {
 		return err
 	}
-	if err := c.start(); err != nil {
+	c.start()
+	if err := c.check(); err != nil {
 		return err
 	}
+	settle(s)
 	ways := waysToRead(c.server.Kinds[0].Kind, informer)
 	if s.read != "" {
 		way, err := called(s.read, ways)

@@ -16,12 +16,14 @@ func syncOnce(s settings) error {
 		return err
 	}
 	cpu, begun := cpuSeconds(), time.Now()
-	if err := c.start(); err != nil {
+	c.start()
+	seconds, worked := time.Since(begun).Seconds(), cpuSeconds()-cpu
+	if err := c.check(); err != nil {
 		return err
 	}
-	say("seconds", time.Since(begun).Seconds())
-	say("cpu", cpuSeconds()-cpu)
-	time.Sleep(time.Duration(s.settle) * time.Millisecond)
+	say("seconds", seconds)
+	say("cpu", worked)
+	settle(s)
 	resident, peak := memory()
 	say("resident", resident)
 	say("peak", peak)
@@ -58,10 +60,11 @@ func relist(s settings) error {
 			return err
 		}
 	}
-	if err := c.start(); err != nil {
+	c.start()
+	if err := c.check(); err != nil {
 		return err
 	}
-	time.Sleep(time.Duration(s.settle) * time.Millisecond)
+	settle(s)
 	forgetPeak()
 	before, _ := memory()
 	cpu := cpuSeconds()
@@ -82,7 +85,7 @@ func relist(s settings) error {
 		slowest = max(slowest, end.at.Sub(time.Unix(0, c.server.Kinds[end.kind].Asked)).Seconds())
 	}
 	say("seconds", slowest)
-	time.Sleep(time.Duration(s.settle) * time.Millisecond)
+	settle(s)
 	resident, peak := memory()
 	say("resident_before", before)
 	say("resident", resident)

@@ -2,9 +2,8 @@
 //!
 //! `cargo xtask bench` runs all of them in release mode; `--quick` compares the libraries in less than five minutes.
 //!
-//! The examples are the programs. They differ in their allocator: `bench` has jemalloc, `bench-system` that of the system.
-//! They are examples so that a build of this package and one of the program share all dependencies: see `default-members`
-//! in the workspace.
+//! There are two programs, which differ in their allocator: `bench` has jemalloc, `bench-system` that of the system. They are
+//! built together with the program of `cargo run`, with the same features: see `default-members` in the workspace.
 
 mod child;
 mod compare;
@@ -49,7 +48,7 @@ struct Arguments {
     /// For how many seconds
     #[arg(long, default_value_t = 10)]
     seconds: usize,
-    /// Which of the two to measure
+    /// Measures only the server or only the libraries
     #[arg(long, default_value = "all")]
     measure: Measure,
     /// How often each library is measured; once in a quick run
@@ -61,7 +60,7 @@ struct Arguments {
     /// Leaves client-go out; nothing is written then
     #[arg(long)]
     without_go: bool,
-    /// Makes the page of the comparison again, from the figures that a run has left
+    /// Regenerates the page from the figures that a whole run has left, without measuring
     #[arg(long, value_name = "FILE")]
     from: Option<std::path::PathBuf>,
     #[command(subcommand)]

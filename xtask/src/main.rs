@@ -129,8 +129,6 @@ fn test() -> Result<(), Failed> {
         ),
         Step::cargo("docs", &["doc", "--workspace", "--no-deps", "--quiet"])
             .env("RUSTDOCFLAGS", "-D warnings"),
-        // The tests have built it.
-        Step::example("the benchmark runs", "bench", &["--smoke"])?,
     ];
     for version in sources::other_versions()? {
         // What a user adds, and no other package that would choose a version.
@@ -160,12 +158,12 @@ fn deny() -> Step {
 }
 
 fn bench(mut arguments: Vec<String>) -> Result<(), Failed> {
-    let mut all = ["run", "--release", "--quiet", "--example", "bench", "--"].map(str::to_owned).to_vec();
+    let mut all = ["run", "--release", "--quiet", "--bin", "bench", "--"].map(str::to_owned).to_vec();
     all.append(&mut arguments);
     let all: Vec<&str> = all.iter().map(String::as_str).collect();
-    // There are two programs, which differ in their allocator; one of them runs the other. They are examples of the default
-    // members, so that `cargo run` and this build the same dependencies with the same features, once.
-    step::run(&Step::cargo("build", &["build", "--release", "--examples"]))?;
+    // There are two programs, which differ in their allocator; one of them runs the other. The default members are built, so
+    // that this and `cargo run` build the same dependencies with the same features, once.
+    step::run(&Step::cargo("build", &["build", "--release", "--bins"]))?;
     step::run(&Step::cargo("bench", &all))
 }
 

@@ -32,6 +32,9 @@ impl fmt::Display for Failed {
     }
 }
 
+/// How the names of variables begin that cargo sets for the program that it runs.
+const ABOUT_THIS: [&str; 2] = ["CARGO_PKG_", "CARGO_MANIFEST_"];
+
 impl Step {
     pub(crate) fn new(name: &'static str, program: &str, arguments: &[&str]) -> Self {
         let arguments = arguments.iter().map(|&argument| argument.to_owned()).collect();
@@ -51,14 +54,6 @@ impl Step {
         Ok(Self::new(name, &this.to_string_lossy(), arguments))
     }
 
-    /// An example that was built with this program.
-    pub(crate) fn example(name: &'static str, example: &str, arguments: &[&str]) -> Result<Self, Failed> {
-        let this = std::env::current_exe();
-        let this = this.map_err(|error| Failed(format!("{name}: cannot find this program: {error}")))?;
-        let program = this.with_file_name("examples").join(example);
-        Ok(Self::new(name, &program.to_string_lossy(), arguments))
-    }
-
     pub(crate) fn env(mut self, key: &'static str, value: &str) -> Self {
         self.environment.push((key, value.to_owned()));
         self
@@ -71,7 +66,15 @@ impl Step {
 
     fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
-        command.args(&self.arguments).envs(self.environment.iter().map(|(key, value)| (key, value)));
+        command.args(&self.arguments);
+        // Variables about this program, from the cargo that runs it. Some build scripts look at them, and would be run again,
+        // with all that depends on them, whenever the same command is given by hand.
+        for (key, _) in std::env::vars_os() {
+            if key.to_str().is_some_and(|key| ABOUT_THIS.iter().any(|prefix| key.starts_with(prefix))) {
+                command.env_remove(key);
+            }
+        }
+        command.envs(self.environment.iter().map(|(key, value)| (key, value)));
         if let Some(folder) = &self.folder {
             command.current_dir(folder);
         }

@@ -120,7 +120,7 @@ impl Programs {
         let on_system = ours.with_file_name(format!("bench-system{}", std::env::consts::EXE_SUFFIX));
         let on_system = on_system.exists().then_some(on_system);
         if on_system.is_none() {
-            say("rows with the system's allocator are left out: the example `bench-system` is not built");
+            say("rows with the system's allocator are left out: `bench-system` is not built");
         }
         Ok(Self { ours, on_system, client_go })
     }

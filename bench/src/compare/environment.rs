@@ -101,6 +101,9 @@ impl Noise {
 
     /// Says whether the machine was quiet.
     pub(super) fn verdict(&self) -> String {
+        if self.all == 0.0 {
+            return "Whether the machine was quiet is not known.".to_owned();
+        }
         let [busy, stolen] = [self.busy, self.stolen].map(|part| part / self.all.max(1.0));
         let is_quiet = busy + stolen <= Self::LIMIT;
         let verdict = if is_quiet { "The machine was quiet" } else { "The machine was NOT quiet" };

@@ -68,6 +68,9 @@ pub(crate) async fn run(options: &Options) -> Result<(), Error> {
     say(&table::text(&results, &judged));
     say(&results.run.noise);
     let Some(docs) = &options.docs else { return Ok(()) };
+    if !results.run.is_whole {
+        return Err("these figures are not of a whole run: no page is made of them".into());
+    }
     let folder = docs.join("benchmarks");
     std::fs::create_dir_all(&folder)?;
     let plots = plots::plots(&results, &sizes);
@@ -101,6 +104,7 @@ async fn measure(options: &Options, sizes: &Sizes) -> Result<Results, Error> {
         versions: environment::versions(),
         noise: compare.noise.verdict(),
         minutes: begun.elapsed().as_secs_f64() / 60.0,
+        is_whole: outcome.is_ok() && options.docs.is_some(),
     };
     // What was measured before something failed is not lost.
     let file = std::env::current_exe()?.with_file_name("bench-figures.json");
@@ -119,10 +123,16 @@ struct Compare<'a> {
 
 impl Compare<'_> {
     async fn all(&mut self, sizes: &Sizes) -> Result<(), Error> {
-        self.decode(sizes).await?;
-        self.count_reads(sizes).await?;
-        // One that fails does not take the others along.
+        // A failure does not stop the other measurements.
         let mut failures = Vec::new();
+        for (what, outcome) in
+            [("decoding", self.decode(sizes).await), ("counting of reads", self.count_reads(sizes).await)]
+        {
+            if let Err(error) = outcome {
+                say(&format!("{what} failed: {error}"));
+                failures.push(what.to_owned());
+            }
+        }
         for job in sizes.jobs() {
             if self.wants(&job.row)
                 && let Err(error) = self.job(&job).await
@@ -191,6 +201,7 @@ impl Compare<'_> {
                 }
                 std::fs::write(&file, bytes)?;
             }
+            self.noise.sample().await;
             let arguments = |step: &str, count: u64| {
                 let file = file.to_string_lossy().into_owned();
                 [

@@ -27,9 +27,11 @@ pub(super) fn page(results: &Results, sizes: &Sizes, judged: &[Judged], plots: &
         **Objects**: made from a seed. Pods are of 1,000 workloads in four states each: 1 to 5 containers, 0 to 30 variables, \
         annotations of 1 byte to 4 KB, {size:.1} KB in protobuf on average. The mixed cluster has nine kinds in the proportions of \
         a cluster (pods, events, config maps, secrets, endpoint slices, leases, nodes, two custom kinds).\n\n\
-        **How**: one replay server over TLS in its own process; each library in its own process, in turns; the better of the \
-        rounds. client-go and kube-rs count in the better of LIST and WatchList. All Rust programs use jemalloc. \
-        The wait before a relist is not counted.\n\n",
+        **How**: one replay server over TLS in its own process; each library in its own process, in turns. Of several rounds \
+        times are the least, rates the most, memory and percentiles the middle. In first syncs client-go and kube-rs count in the \
+        better of LIST and WatchList; elsewhere all use WatchList. All Rust programs use jemalloc with large pages. Each library does \
+        what it does by default: ours drops managed fields, the others keep them; kube-rs reads JSON. The wait before a relist is \
+        not counted.\n\n",
         results.run.command
     );
     let Run { machine, versions, noise, minutes, .. } = &results.run;
@@ -38,7 +40,7 @@ pub(super) fn page(results: &Results, sizes: &Sizes, judged: &[Judged], plots: &
     if let Some(spread) = results.spread() {
         let _ = writeln!(
             page,
-            "- Half of all wall times differ by less than {:.0} % between rounds.",
+            "- The median difference of wall times between rounds is {:.0} %.",
             spread * 100.0
         );
     }
@@ -86,7 +88,7 @@ fn summary(results: &Results, sizes: &Sizes) -> String {
 fn bars_table(judged: &[Judged]) -> String {
     let met = judged.iter().filter(|bar| bar.is_met).count();
     let mut text = format!(
-        "## Bars\n\n**{met} of {} bars are met.** Ratios are ours ÷ theirs; of speeds, how many times theirs.\n\n\
+        "## Bars\n\n**{met} of {} bars are met.** For times and memory: ours ÷ theirs, smaller is better. For speeds: how many times theirs, larger is better.\n\n\
         | | ours | theirs | ratio | promised | |\n|---|---|---|---|---|---|\n",
         judged.len()
     );

@@ -56,8 +56,9 @@ impl Sizes {
             growth: vec![1_000, 10_000, 30_000, 100_000],
             objects: 30_000,
             objects_of_events: 10_000,
-            // Fewer than the queue of a listener holds before it keeps only the latest state of each object.
-            events: 60_000,
+            // Fewer, in number and in bytes, than the queue of a listener holds before it keeps only the latest state of each
+            // object.
+            events: 40_000,
             handlers: &[1, 10, 100],
             rate: (5_000, 5),
             millis: 3_000,
@@ -195,14 +196,14 @@ impl Sizes {
             served: Some((set, count, tls)),
             contenders: contenders.to_vec(),
             arguments: vec![("step", step.to_owned()), ("settle", self.settle.to_string())],
-            // The page compares pods and the cluster; the others are beside them.
+            // One round is enough for sets that no bar is about.
             once: matches!(set, Set::Template | Set::Widgets),
         }
     }
 
     /// How many updates a restart of the server makes readers miss.
     pub(super) fn missed(&self) -> u64 {
-        self.events / 6
+        self.events / 4
     }
 }
 

@@ -19,7 +19,7 @@ pub(super) enum Style {
     OursDecoded,
     ClientGo,
     KubeRs,
-    /// What is asked for. As a line of one point it goes across the whole plot.
+    /// The client that discards what it reads. A single point is drawn as a line across the plot.
     Limit,
 }
 

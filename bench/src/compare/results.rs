@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::contender::{CLIENT_GO, CLIENT_GO_LIST, Contender, KUBE_RS, KUBE_RS_LIST};
 use super::value::Unit;
 use crate::Error;
+use crate::measure::PERCENTILES;
 
 /// All figures: by row, contender and name, one for each round.
 #[derive(Debug, Default)]
@@ -26,6 +27,9 @@ pub(super) struct Run {
     pub(super) versions: Vec<String>,
     pub(super) noise: String,
     pub(super) minutes: f64,
+    /// All rows of a full run are there.
+    #[serde(default)]
+    pub(super) is_whole: bool,
 }
 
 /// All rounds of one figure, as they are kept in a file.
@@ -50,7 +54,7 @@ enum Pick {
     Least,
     /// The largest: rates, which noise only makes smaller.
     Most,
-    /// The one in the middle, or the mean of two: memory and counts.
+    /// The one in the middle, or the mean of two: memory, counts and percentiles.
     Middle,
 }
 
@@ -58,6 +62,8 @@ impl Pick {
     /// How a figure is picked, by its name.
     fn of(figure: &str) -> Self {
         match Unit::of(figure) {
+            // Percentiles are rates of rare events: the quietest round flatters them.
+            _ if PERCENTILES.iter().any(|(name, _)| *name == figure) || figure == "max" => Pick::Middle,
             Unit::PerSecond => Pick::Most,
             Unit::Bytes | Unit::Count => Pick::Middle,
             Unit::Seconds | Unit::Nanos => Pick::Least,

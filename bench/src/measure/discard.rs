@@ -64,7 +64,11 @@ async fn read_all(client: &Client, kinds: &[Served], query: &str) -> Result<u64,
 
 async fn read(client: Client, request: Request<Vec<u8>>) -> Result<u64, Error> {
     let (parts, body) = request.into_parts();
-    let mut body = client.send(Request::from_parts(parts, body.into())).await?.into_body();
+    let answer = client.send(Request::from_parts(parts, body.into())).await?;
+    if !answer.status().is_success() {
+        return Err(format!("a watch was answered with {}", answer.status()).into());
+    }
+    let mut body = answer.into_body();
     let mut bytes = 0;
     while let Some(frame) = body.frame().await {
         bytes += frame?.data_ref().map_or(0, bytes::Bytes::len) as u64;

@@ -166,12 +166,13 @@ pub(crate) const PERCENTILES: [(&str, f64); 8] = [
     ("p999", 0.999),
 ];
 
-/// Prints percentiles of delays, in seconds.
-fn percentiles(mut delays: Vec<f64>) {
+/// Prints percentiles of delays, in seconds. Fails if there are no delays.
+fn percentiles(mut delays: Vec<f64>) -> Result<(), Error> {
     delays.sort_unstable_by(f64::total_cmp);
-    let last = delays.len().saturating_sub(1) as f64;
+    let [.., max] = delays[..] else { return Err("there are no delays".into()) };
     for (name, share) in PERCENTILES {
-        figure(name, delays.get((last * share) as usize).copied().unwrap_or(f64::NAN));
+        figure(name, delays[((delays.len() - 1) as f64 * share) as usize]);
     }
-    figure("max", delays.last().copied().unwrap_or(f64::NAN));
+    figure("max", max);
+    Ok(())
 }

@@ -31,7 +31,7 @@ fn whole() -> f64 {
     ticks.iter().sum::<f64>() * TICK
 }
 
-/// Makes the present the peak.
+/// Resets the peak to the current resident size.
 pub(super) fn forget_peak() {
     let _ = std::fs::write("/proc/self/clear_refs", "5");
 }

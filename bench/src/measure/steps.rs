@@ -172,15 +172,17 @@ impl Copies {
         let started = self.described.started;
         let (done, mut delays) = mpsc::unbounded_channel();
         let counts: usize = self.kinds().map(|(_, served)| served.updates(settings.events)).sum();
-        let seen = Arc::new(AtomicUsize::new(0));
+        // The warm-up, in proportion.
+        let skipped = WARM_UP / self.followers.len();
         let mut handled = self
             .handled(settings, || {
-                let (done, seen) = (done.clone(), Arc::clone(&seen));
+                let (done, mut seen) = (done.clone(), 0);
                 Box::new(move |new: &dyn Updated| {
                     let version: u64 = new.version().parse().unwrap_or(0);
                     let sent = started + version.saturating_sub(EVENT_VERSION) * 1_000;
                     let delay = unix_nanos().unwrap_or(0).saturating_sub(sent) as f64 / 1e9;
-                    if seen.fetch_add(1, Ordering::Relaxed) >= WARM_UP {
+                    seen += 1;
+                    if seen > skipped {
                         let _ = done.send(delay);
                     }
                 })
@@ -195,8 +197,7 @@ impl Copies {
         while let Ok(delay) = delays.try_recv() {
             all.push(delay);
         }
-        percentiles(all);
-        Ok(())
+        percentiles(all)
     }
 
     async fn reads(&self, settings: Settings) -> Result<(), Error> {
