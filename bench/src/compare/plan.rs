@@ -47,7 +47,8 @@ pub(super) struct Sizes {
     pub(super) keys: &'static [u64],
     /// Which sets are measured beside pods.
     pub(super) others: &'static [Set],
-    pub(super) with_reads: bool,
+    /// Leaves out reads, restarts, large relists, and contenders that differ in a setting only.
+    pub(super) is_brief: bool,
 }
 
 impl Sizes {
@@ -68,7 +69,7 @@ impl Sizes {
             counted: Some(1_000),
             keys: &[100_000, 1_000_000],
             others: &[Set::Cluster, Set::Widgets, Set::Template],
-            with_reads: true,
+            is_brief: false,
         }
     }
 
@@ -82,7 +83,8 @@ impl Sizes {
             counted: None,
             keys: &[100_000],
             others: &[Set::Cluster],
-            with_reads: false,
+            decodes: (5_000, 1_000),
+            is_brief: true,
             ..Self::full()
         }
     }
@@ -103,7 +105,7 @@ impl Sizes {
             counted: Some(200),
             keys: &[200],
             others: &[Set::Cluster, Set::Widgets],
-            with_reads: true,
+            is_brief: false,
         }
     }
 
@@ -132,6 +134,12 @@ impl Sizes {
             queue.arguments.push(("count", count.to_string()));
             jobs.push(queue);
         }
+        if self.is_brief {
+            let main = [OURS, DECODED, CLIENT_GO, KUBE_RS, Contender::Limit];
+            for job in &mut jobs {
+                job.contenders.retain(|contender| main.contains(contender));
+            }
+        }
         jobs
     }
 
@@ -142,14 +150,14 @@ impl Sizes {
         let mixed = matches!(set, Set::Pods | Set::Cluster);
         let mut jobs = Vec::new();
         for changed in [1, 50] {
-            if mixed || changed == 1 {
+            if changed == 1 || mixed && !self.is_brief {
                 let mut relist = self.job("relist", set, self.objects, tls, &each);
                 relist.row += &format!(", {changed} % changed");
                 relist.arguments.push(("changed", changed.to_string()));
                 jobs.push(relist);
             }
         }
-        if mixed {
+        if mixed && !self.is_brief {
             let mut restart = self.job("restart", set, self.objects, tls, &each);
             restart.arguments.push(("events", self.missed().to_string()));
             jobs.push(restart);
@@ -171,7 +179,7 @@ impl Sizes {
         }
         for handlers in [1_u64, 10] {
             let (rate, seconds) = self.rate;
-            if mixed && (handlers == 10 || set == Set::Pods) {
+            if mixed && (handlers == 10 || set == Set::Pods && !self.is_brief) {
                 let contenders = if handlers == 1 { &each[..] } else { &each[..3] };
                 let mut latency = self.job("latency", set, self.objects_of_events, tls, contenders);
                 latency.row += &of_handlers(handlers);
@@ -182,7 +190,7 @@ impl Sizes {
                 jobs.push(latency);
             }
         }
-        if self.with_reads && matches!(set, Set::Pods | Set::Widgets) {
+        if !self.is_brief && matches!(set, Set::Pods | Set::Widgets) {
             let mut reads = self.job("reads", set, self.objects, tls, &each);
             reads.arguments.push(("millis", self.millis.to_string()));
             jobs.push(reads);
