@@ -54,3 +54,20 @@ const EXPLANATIONS: &[(&[&str], &str)] = &[
         instructions of the processor.",
     ),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::super::bars::bars;
+    use super::super::plan::Sizes;
+    use super::*;
+
+    #[test]
+    fn every_bar_has_an_explanation_if_it_is_missed_and_no_handler_is_taken_for_a_handle() {
+        for bar in bars(&Sizes::full()) {
+            assert_ne!(explain(&bar.title), explain("something else"), "{}", bar.title);
+        }
+        let handle = explain("list all with a handle to each");
+        assert_ne!(explain("p99 from socket to handler"), handle);
+        assert_ne!(explain("updates per second, 10 handlers"), handle);
+    }
+}

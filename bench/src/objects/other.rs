@@ -134,7 +134,7 @@ pub(super) fn secrets(random: &mut Random, versions: usize) -> Vec<Value> {
     })
 }
 
-/// Makes so many PEM blocks, in base64.
+/// Makes this many PEM blocks, in base64.
 fn pem(random: &mut Random, title: &str, blocks: u64) -> String {
     let mut text = String::new();
     for _ in 0..blocks {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::metadata::{Workload, annotate, manage, owner, touch};
 use super::random::{Random, time};
 
-/// Makes a pod in so many versions: the specification stays, the status is drawn anew each time.
+/// Makes the versions of a pod: the specification stays, the status is drawn for each.
 pub(super) fn pods(random: &mut Random, versions: usize) -> Vec<Value> {
     let workload = Workload::draw(random);
     let base = pod(random, &workload);
@@ -18,7 +18,7 @@ pub(super) fn pods(random: &mut Random, versions: usize) -> Vec<Value> {
         touch(random, &mut object["metadata"]);
         object["status"] = status(random, &object["spec"], &workload, &host, &images, &mut history);
         manage(&mut object, "kube-controller-manager", workload.created, Some(("kubelet", history.now)));
-        // The scheduler's binding is in nobody's fields, and neither are defaults of admission.
+        // The scheduler's binding and defaults of admission have no field manager.
         if let Some(owned) = object["metadata"]["managedFields"][0]["fieldsV1"]["f:spec"].as_object_mut() {
             for name in ["f:nodeName", "f:priority", "f:preemptionPolicy", "f:tolerations"] {
                 owned.remove(name);

@@ -30,7 +30,7 @@ pub enum EndlessList {
 }
 
 impl ContinueTokens {
-    /// Takes the token at the end of a page of so many objects, which was asked for with a limit. Fails if the list is endless.
+    /// Takes the token at the end of a page with `objects` objects, requested with `limit`. Fails if the list is endless.
     pub(crate) fn take(&mut self, token: &str, objects: u64, limit: Option<u32>) -> Result<(), EndlessList> {
         if self.mark.as_deref() == Some(token) {
             return Err(EndlessList::TokenRepeats);
@@ -64,7 +64,7 @@ mod tests {
         }
     }
 
-    /// How many pages of so many objects are taken, of the first 100,000.
+    /// Counts the pages of `objects` objects each that are taken, of the first 100,000.
     fn pages_taken(objects: u64, limit: Option<u32>) -> u64 {
         let mut tokens = ContinueTokens::default();
         let endless = |page: &u64| tokens.take(&page.to_string(), objects, limit).is_err();

@@ -19,7 +19,7 @@ use crate::reflector::Failure;
 use crate::source::SourceError;
 use crate::store::Version;
 
-/// So many uncertain writes are asked about at once.
+/// How many uncertain writes are asked about at once.
 const QUESTIONS_AT_ONCE: usize = 8;
 
 /// A write that is under way. Dropped without [`settled`](Self::settled), it is uncertain.

@@ -15,8 +15,7 @@ pub(super) type Of = (GroupVersionResource, String);
 /// Stands for the names of all objects of a namespace, or of all there are. No object has this name.
 pub(super) const ANY: &str = "*";
 
-/// So many writes may wait to be seen before those that have been are forgotten, and so many may be uncertain before they are noted
-/// by namespace.
+/// With more writes noted, those that the copy has seen are forgotten. With more uncertain writes, they are noted by namespace.
 pub(super) const MANY_NOTES: usize = 10_000;
 
 /// What was written through a client and has to be seen.
