@@ -11,7 +11,7 @@ import (
 
 // events measures how many events a second reach all handlers.
 func events(s settings) error {
-	return looking(s, func(c *copies, all *sync.WaitGroup) error {
+	return withReadingHandlers(s, func(c *copies, all *sync.WaitGroup) error {
 		cpu, begun := cpuSeconds(), time.Now()
 		if err := c.server.send(fmt.Sprintf("/bench/events?count=%d&rate=%d", s.events, s.rate)); err != nil {
 			return err
@@ -19,13 +19,17 @@ func events(s settings) error {
 		all.Wait()
 		say("per_second", float64(s.events)/time.Since(begun).Seconds())
 		say("cpu", cpuSeconds()-cpu)
+		settle(s)
+		resident, peak := memory()
+		say("resident", resident)
+		say("peak", peak)
 		return nil
 	})
 }
 
 // restart measures how long it takes until handlers have the updates that were missed while watches had ended.
 func restart(s settings) error {
-	return looking(s, func(c *copies, all *sync.WaitGroup) error {
+	return withReadingHandlers(s, func(c *copies, all *sync.WaitGroup) error {
 		// A watch that ends within a second is taken for a broken one.
 		time.Sleep(2 * time.Second)
 		cpu, begun := cpuSeconds(), time.Now()
@@ -39,8 +43,8 @@ func restart(s settings) error {
 	})
 }
 
-// looking syncs, adds handlers that read a field, and lets the caller measure until all have got their updates.
-func looking(s settings, measure func(*copies, *sync.WaitGroup) error) error {
+// withReadingHandlers syncs, adds handlers that read a field, and lets the caller measure until all have got their updates.
+func withReadingHandlers(s settings, measure func(*copies, *sync.WaitGroup) error) error {
 	c, err := followed(s)
 	if err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -149,9 +150,22 @@ func newCopies(s settings) (*copies, error) {
 		default:
 			return nil, fmt.Errorf("no informer is known for the kind %s", kind.Kind)
 		}
+		if s.dropManagedFields {
+			if err := informer.SetTransform(dropManagedFields); err != nil {
+				return nil, err
+			}
+		}
 		all.informers = append(all.informers, informer)
 	}
 	return all, nil
+}
+
+// dropManagedFields is the transform that many controllers set.
+func dropManagedFields(object any) (any, error) {
+	if accessor, err := meta.Accessor(object); err == nil {
+		accessor.SetManagedFields(nil)
+	}
+	return object, nil
 }
 
 // addIndex adds the index that only reads need.

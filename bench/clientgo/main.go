@@ -27,6 +27,8 @@ type settings struct {
 	keep     int
 	read     string
 	calls    int
+	// Managed fields are dropped before objects are stored.
+	dropManagedFields bool
 }
 
 func main() {
@@ -46,6 +48,7 @@ func main() {
 	flag.IntVar(&s.keep, "keep", 0, "how many of the decoded objects are kept, the last ones")
 	flag.StringVar(&s.read, "read", "", "the one way of reading that is repeated, and nothing else measured")
 	flag.IntVar(&s.calls, "calls", 0, "how often it is repeated")
+	flag.BoolVar(&s.dropManagedFields, "drop-managed-fields", false, "drop managed fields before objects are stored")
 	flag.Parse()
 	steps := map[string]func(settings) error{
 		"decode": decode, "repeat": repeat, "sync": syncOnce, "relist": relist, "restart": restart,

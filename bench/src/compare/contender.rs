@@ -18,7 +18,11 @@ pub(super) enum Contender {
     Ours(Residency),
     /// Ours, with the allocator of the system.
     OursOnSystem(Residency),
+    /// Ours by default, but managed fields are kept.
+    OursKeepManagedFields,
     ClientGo(Way),
+    /// client-go with the transform that drops managed fields.
+    ClientGoDropManagedFields,
     KubeRs(Way),
     /// A client that reads the same bytes and throws them away.
     Limit,
@@ -46,19 +50,23 @@ pub(super) const ON_SYSTEM: Contender = Contender::OursOnSystem(Residency::Adapt
 pub(super) const DECODED_ON_SYSTEM: Contender = Contender::OursOnSystem(Residency::Decoded);
 pub(super) const CLIENT_GO: Contender = Contender::ClientGo(Way::WatchList);
 pub(super) const KUBE_RS: Contender = Contender::KubeRs(Way::WatchList);
+pub(super) const OURS_KEEP: Contender = Contender::OursKeepManagedFields;
+pub(super) const CLIENT_GO_DROP: Contender = Contender::ClientGoDropManagedFields;
 pub(super) const CLIENT_GO_LIST: Contender = Contender::ClientGo(Way::List);
 pub(super) const KUBE_RS_LIST: Contender = Contender::KubeRs(Way::List);
 
 impl Contender {
     /// All of them, in the order of tables.
-    pub(super) const ALL: [Contender; 10] = [
+    pub(super) const ALL: [Contender; 12] = [
         OURS,
         PACKED,
         DECODED,
         ON_SYSTEM,
         DECODED_ON_SYSTEM,
+        OURS_KEEP,
         CLIENT_GO,
         CLIENT_GO_LIST,
+        CLIENT_GO_DROP,
         KUBE_RS,
         KUBE_RS_LIST,
         Contender::Limit,
@@ -66,7 +74,11 @@ impl Contender {
 
     /// What its program finds in its environment.
     fn environment(self) -> Option<(&'static str, String)> {
-        let Contender::ClientGo(way) = self else { return None };
+        let way = match self {
+            Contender::ClientGo(way) => way,
+            Contender::ClientGoDropManagedFields => Way::WatchList,
+            _ => return None,
+        };
         Some(("KUBE_FEATURE_WatchListClient", (way == Way::WatchList).to_string()))
     }
 }
@@ -80,6 +92,8 @@ impl fmt::Display for Contender {
             Contender::OursOnSystem(Residency::Adaptive) => "ours, system malloc",
             Contender::OursOnSystem(Residency::Packed) => "ours, packed, system malloc",
             Contender::OursOnSystem(Residency::Decoded) => "ours, decoded, system malloc",
+            Contender::OursKeepManagedFields => "ours, managed fields kept",
+            Contender::ClientGoDropManagedFields => "client-go, managed fields dropped",
             Contender::ClientGo(Way::List) => "client-go, LIST",
             Contender::ClientGo(Way::WatchList) => "client-go",
             Contender::KubeRs(Way::List) => "kube-rs, LIST",
@@ -131,18 +145,28 @@ impl Programs {
 
     fn program(&self, contender: Contender) -> Option<&Path> {
         match contender {
-            Contender::Ours(_) | Contender::KubeRs(_) | Contender::Limit => Some(&self.ours),
+            Contender::Ours(_)
+            | Contender::OursKeepManagedFields
+            | Contender::KubeRs(_)
+            | Contender::Limit => Some(&self.ours),
             Contender::OursOnSystem(_) => self.on_system.as_deref(),
-            Contender::ClientGo(_) => self.client_go.as_deref(),
+            Contender::ClientGo(_) | Contender::ClientGoDropManagedFields => self.client_go.as_deref(),
         }
     }
 
     /// The command that takes a measurement; none if there is no such program.
     fn command(&self, contender: Contender, arguments: &[(&str, String)]) -> Option<(&Path, Vec<String>)> {
         let program = self.program(contender)?;
-        let dashes = if matches!(contender, Contender::ClientGo(_)) { "-" } else { "--" };
+        let is_go = matches!(contender, Contender::ClientGo(_) | Contender::ClientGoDropManagedFields);
+        let dashes = if is_go { "-" } else { "--" };
         let mut all = match contender {
-            Contender::ClientGo(_) => vec!["-ca".to_owned(), CERTIFICATE_FILE.to_owned()],
+            Contender::ClientGo(_) => ["-ca", CERTIFICATE_FILE].map(str::to_owned).to_vec(),
+            Contender::ClientGoDropManagedFields => {
+                ["-ca", CERTIFICATE_FILE, "-drop-managed-fields"].map(str::to_owned).to_vec()
+            }
+            Contender::OursKeepManagedFields => {
+                ["measure", "--library", "adaptive", "--keep-managed-fields"].map(str::to_owned).to_vec()
+            }
             Contender::Ours(residency) | Contender::OursOnSystem(residency) => {
                 let library = format!("{residency:?}").to_lowercase();
                 ["measure", "--library", &library].map(str::to_owned).to_vec()
@@ -155,7 +179,7 @@ impl Programs {
         };
         for (name, value) in arguments {
             // Only ours has decoders to choose from.
-            if *name == "target" && matches!(contender, Contender::ClientGo(_)) {
+            if *name == "target" && is_go {
                 continue;
             }
             all.extend([format!("{dashes}{name}"), value.clone()]);

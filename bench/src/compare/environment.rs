@@ -82,21 +82,28 @@ pub(super) struct Noise {
     all: f64,
     busy: f64,
     stolen: f64,
+    samples: u32,
+    noisy: u32,
 }
 
 impl Noise {
     /// Above this the machine was not quiet.
     const LIMIT: f64 = 0.05;
 
+    /// Above this a single sample was noisy.
+    const SAMPLE_LIMIT: f64 = 0.2;
+
     /// Watches the machine for a moment in which no measurement runs.
     pub(super) async fn sample(&mut self) {
         let before = ticks();
         tokio::time::sleep(Duration::from_millis(100)).await;
-        for (sum, (after, before)) in
-            [&mut self.all, &mut self.busy, &mut self.stolen].into_iter().zip(ticks().into_iter().zip(before))
-        {
-            *sum += after - before;
-        }
+        let after = ticks();
+        let [all, busy, stolen] = std::array::from_fn(|field| after[field] - before[field]);
+        self.all += all;
+        self.busy += busy;
+        self.stolen += stolen;
+        self.samples += 1;
+        self.noisy += u32::from(busy + stolen > Self::SAMPLE_LIMIT * all);
     }
 
     /// Says whether the machine was quiet.
@@ -108,9 +115,13 @@ impl Noise {
         let is_quiet = busy + stolen <= Self::LIMIT;
         let verdict = if is_quiet { "The machine was quiet" } else { "The machine was NOT quiet" };
         format!(
-            "{verdict}: between measurements other programs took {:.1} % of its cores and its host {:.1} %.",
+            "{verdict}: between measurements other programs took {:.1} % of its cores and its host {:.1} %; {} of {} samples \
+            were above {:.0} %.",
             busy * 100.0,
-            stolen * 100.0
+            stolen * 100.0,
+            self.noisy,
+            self.samples,
+            Self::SAMPLE_LIMIT * 100.0
         )
     }
 }

@@ -30,7 +30,7 @@ pub(super) fn page(results: &Results, sizes: &Sizes, judged: &[Judged], plots: &
         **How**: one replay server over TLS in its own process; each library in its own process, in turns. Of several rounds \
         times are the least, rates the most, memory and percentiles the middle. In first syncs client-go and kube-rs count in the \
         better of LIST and WatchList; elsewhere all use WatchList. All Rust programs use jemalloc with large pages. Each library does \
-        what it does by default: ours drops managed fields, the others keep them; kube-rs reads JSON. The wait before a relist is \
+        what it does by default: ours drops managed fields, the others keep them (both ways are in the long table); kube-rs reads JSON. The wait before a relist is \
         not counted.\n\n",
         results.run.command
     );

@@ -1,8 +1,8 @@
 //! What is measured, of which contenders, and how often.
 
 use super::contender::{
-    CLIENT_GO, CLIENT_GO_LIST, Contender, DECODED, DECODED_ON_SYSTEM, KUBE_RS, KUBE_RS_LIST, ON_SYSTEM, OURS,
-    PACKED,
+    CLIENT_GO, CLIENT_GO_DROP, CLIENT_GO_LIST, Contender, DECODED, DECODED_ON_SYSTEM, KUBE_RS, KUBE_RS_LIST,
+    ON_SYSTEM, OURS, OURS_KEEP, PACKED,
 };
 use crate::replay::Set;
 
@@ -117,12 +117,16 @@ impl Sizes {
         for &count in &self.growth {
             let mut sync = self.job("sync", Set::Pods, count, true, &everyone);
             if count == self.objects {
-                sync.contenders.extend([ON_SYSTEM, DECODED_ON_SYSTEM]);
+                sync.contenders.extend([ON_SYSTEM, DECODED_ON_SYSTEM, OURS_KEEP, CLIENT_GO_DROP]);
             }
             jobs.push(sync);
         }
         let plain = [OURS, DECODED, CLIENT_GO, KUBE_RS, Contender::Limit];
-        jobs.push(self.job("sync", Set::Pods, self.objects, false, &plain));
+        for set in [Set::Pods, Set::Cluster] {
+            if set == Set::Pods || !self.is_brief {
+                jobs.push(self.job("sync", set, self.objects, false, &plain));
+            }
+        }
         for &set in self.others {
             jobs.push(self.job("sync", set, self.objects, set != Set::Template, &everyone));
         }
@@ -147,17 +151,16 @@ impl Sizes {
     fn jobs_of(&self, set: Set) -> Vec<Job> {
         let tls = set != Set::Template;
         let each = [OURS, DECODED, CLIENT_GO, KUBE_RS];
-        let mixed = matches!(set, Set::Pods | Set::Cluster);
         let mut jobs = Vec::new();
         for changed in [1, 50] {
-            if changed == 1 || mixed && !self.is_brief {
+            if changed == 1 || set != Set::Widgets && !self.is_brief {
                 let mut relist = self.job("relist", set, self.objects, tls, &each);
                 relist.row += &format!(", {changed} % changed");
                 relist.arguments.push(("changed", changed.to_string()));
                 jobs.push(relist);
             }
         }
-        if mixed && !self.is_brief {
+        if set != Set::Widgets && !self.is_brief {
             let mut restart = self.job("restart", set, self.objects, tls, &each);
             restart.arguments.push(("events", self.missed().to_string()));
             jobs.push(restart);
@@ -179,7 +182,7 @@ impl Sizes {
         }
         for handlers in [1_u64, 10] {
             let (rate, seconds) = self.rate;
-            if mixed && (handlers == 10 || set == Set::Pods && !self.is_brief) {
+            if set != Set::Widgets && (handlers == 10 || set == Set::Pods && !self.is_brief) {
                 let contenders = if handlers == 1 { &each[..] } else { &each[..3] };
                 let mut latency = self.job("latency", set, self.objects_of_events, tls, contenders);
                 latency.row += &of_handlers(handlers);
@@ -231,7 +234,7 @@ pub(super) fn queue_row(count: u64) -> String {
 
 /// Ways of reading whose instructions are counted, and how often each is repeated for that.
 pub(super) const COUNTED_READS: [(&str, u64); 6] =
-    [("get", 20_000), ("look", 20_000), ("namespace", 500), ("index", 3_000), ("all", 500), ("label", 200)];
+    [("get", 20_000), ("get_field", 20_000), ("namespace", 500), ("index", 3_000), ("all", 500), ("label", 200)];
 
 /// Whose reads.
 pub(super) const COUNTED_READERS: [Contender; 4] = [OURS, DECODED, CLIENT_GO, KUBE_RS];

@@ -134,10 +134,12 @@ fn reads(results: &Results, sizes: &Sizes) -> String {
         axis("time of one read (log scale)", Scale::Log, Unit::Seconds),
         &[
             ("get by key", &|who| nanos(who, "get_ns")),
-            ("get, read a field", &|who| nanos(who, "look_ns")),
+            ("get, read a field", &|who| nanos(who, "get_field_ns")),
             ("list a namespace", &|who| nanos(who, "namespace_ns")),
             ("list by an index", &|who| nanos(who, "index_ns")),
             ("list all", &|who| nanos(who, "all_ns")),
+            ("list all, a handle each", &|who| nanos(who, "all_handles_ns").or(nanos(who, "all_ns"))),
+            ("list all, read a field", &|who| nanos(who, "all_field_ns")),
             ("list all by label", &|who| nanos(who, "label_ns")),
         ],
     )

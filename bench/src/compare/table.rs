@@ -104,12 +104,13 @@ const LABELS: [(&str, &str); 17] = [
 ];
 
 /// The names of ways to read in words.
-const WAYS: [(&str, &str); 6] = [
+const WAYS: [(&str, &str); 7] = [
     ("get", "get by key"),
-    ("look", "get by key and read a field"),
+    ("get_field", "get by key and read a field"),
     ("namespace", "list a namespace"),
     ("index", "list by an index"),
     ("all", "list all"),
+    ("all_field", "list all and read a field of each"),
     ("label", "list all by label"),
 ];
 
@@ -174,7 +175,7 @@ mod tests {
     fn figures_have_names_in_words() {
         assert_eq!(label("all_handles_ns"), "list all, a handle to each");
         assert_eq!(label("get_busy_ns"), "get by key, beside a writer");
-        assert_eq!(label("look_instructions"), "get by key and read a field: instructions");
+        assert_eq!(label("get_field_instructions"), "get by key and read a field: instructions");
         assert_eq!(label("p99"), "p99");
     }
 

@@ -42,7 +42,7 @@ pub(super) trait Updated {
     fn version(&self) -> &str;
 
     /// Reads one field, and returns the length of its text.
-    fn look(&self) -> usize;
+    fn read_field(&self) -> usize;
 }
 
 /// A type of objects, with a field that handlers read.

@@ -48,7 +48,7 @@ impl<K: Measured> Updated for New<'_, K> {
         self.0.meta().resource_version.as_deref().unwrap_or_default()
     }
 
-    fn look(&self) -> usize {
+    fn read_field(&self) -> usize {
         self.0.field().map_or(0, str::len)
     }
 }
@@ -145,7 +145,7 @@ impl<K: Kind> Follower for Reflector<K> {
         };
         Ok(vec![
             way("get", |store, names, dynamic, at| usize::from(get(store, names, dynamic, at).is_some())),
-            way("look", |store, names, dynamic, at| {
+            way("get_field", |store, names, dynamic, at| {
                 usize::from(get(store, names, dynamic, at).is_some_and(|object| object.field().is_some()))
             }),
             way("namespace", |store, names, _, at| {
@@ -159,6 +159,9 @@ impl<K: Kind> Follower for Reflector<K> {
                 objects.len()
             }),
             way("all", |store, _, _, _| store.state().len()),
+            way("all_field", |store, _, _, _| {
+                store.state().iter().filter(|object| object.field().is_some()).count()
+            }),
             ("label", Box::new(label)),
         ])
     }

@@ -83,6 +83,9 @@ pub(crate) struct Settings {
     pub(crate) url: String,
     #[arg(long, default_value = "watch-list")]
     pub(crate) way: Way,
+    /// Keeps managed fields, which kube-informer drops by default
+    #[arg(long)]
+    pub(crate) keep_managed_fields: bool,
     /// How many keys a queue has, or how often to decode
     #[arg(long, default_value_t = 0)]
     pub(crate) count: usize,

@@ -30,7 +30,8 @@ impl<K: Measured<DynamicType: Clone + Send + Sync>> Informer<K> {
         client: &Client,
         dynamic: K::DynamicType,
     ) -> Self {
-        let source = KubeSource::<K>::all(client.clone(), &dynamic);
+        let source = KubeSource::<K>::all(client.clone(), &dynamic)
+            .keep_managed_fields(settings.keep_managed_fields);
         let mut config = reflector::Config::default();
         config.initial_events = settings.way == Way::WatchList;
         let residency = match library {
@@ -51,7 +52,7 @@ impl<K: Measured> Updated for New<'_, K> {
         self.0.resource_version()
     }
 
-    fn look(&self) -> usize {
+    fn read_field(&self) -> usize {
         self.0.field().map_or(0, str::len)
     }
 }
@@ -121,12 +122,16 @@ impl<K: Measured<DynamicType: Clone + Send + Sync>> Follower for Informer<K> {
         };
         Ok(vec![
             way("get", |read, at| usize::from(read.object(at).is_some())),
-            way("look", |read, at| {
+            way("get_field", |read, at| {
                 usize::from(read.object(at).is_some_and(|object| object.field().is_some()))
             }),
             way("namespace", |read, at| visit(&read.namespace(at).select(&read.all))),
             way("index", |read, at| visit(&read.index.select(read.names.field(at)))),
             way("all", |read, _| visit(&read.lister.select(&read.all))),
+            way("all_field", |read, _| {
+                let objects = read.lister.list(&read.all);
+                objects.iter().filter(|object| object.field().is_some()).count()
+            }),
             way("label", |read, _| visit(&read.lister.select(&read.some))),
             way("namespace_handles", |read, at| read.namespace(at).list(&read.all).len()),
             way("index_handles", |read, at| read.index.get(read.names.field(at)).len()),

@@ -14,10 +14,10 @@ use crate::report::now;
 /// One way of reading: called with a number that goes up, it returns how many objects it found.
 pub(super) type Read = (&'static str, Box<dyn Fn(usize) -> usize + Send>);
 
-/// How many different objects are read in turn.
-const PLACES: usize = 1_000;
+/// How many different objects are read in turn: all of them, up to this number.
+const PLACES: usize = 30_000;
 
-/// How far apart they are in the order of their keys.
+/// How far apart they are in the order of their keys: a prime number, so that each object has its turn.
 const STRIDE: usize = 7_919;
 
 /// How the names of ways end that make a handle to each object.
@@ -44,8 +44,8 @@ impl Names {
     /// Takes the namespace, the name and the indexed field of each object, in any order.
     pub(super) fn new(mut all: Vec<(String, String, String)>) -> Self {
         all.sort_unstable();
-        let (mut text, mut ends) = (String::new(), Vec::with_capacity(PLACES));
-        for number in (0..PLACES).map(|at| at * STRIDE % all.len().max(1)) {
+        let (mut text, mut ends) = (String::new(), Vec::with_capacity(all.len().min(PLACES)));
+        for number in (0..all.len().min(PLACES)).map(|at| at * STRIDE % all.len()) {
             let Some((namespace, name, field)) = all.get(number) else { break };
             let parts = [namespace, name, field].map(|part| {
                 text.push_str(part);
@@ -89,7 +89,7 @@ pub(super) async fn measure(
             .iter()
             .find(|(name, _)| *name == settings.read)
             .ok_or_else(|| format!("there is no way of reading that is called {:?}", settings.read))?;
-        // What the first look at each object takes is not counted.
+        // What the first read of each object takes is not counted.
         for number in 0..settings.calls.min(PLACES) {
             std::hint::black_box(call(number));
         }

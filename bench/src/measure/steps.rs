@@ -129,11 +129,11 @@ impl Copies {
     }
 
     /// Reads a field of each new object.
-    async fn looking(&self, settings: &Settings) -> Result<Handled, Error> {
+    async fn add_reading_handlers(&self, settings: &Settings) -> Result<Handled, Error> {
         self.handled(settings, || {
             let mut length = 0;
             Box::new(move |new: &dyn Updated| {
-                length += new.look();
+                length += new.read_field();
                 std::hint::black_box(length);
             })
         })
@@ -142,7 +142,7 @@ impl Copies {
 
     async fn events(&self, settings: &Settings) -> Result<(), Error> {
         self.start().await?;
-        let mut handled = self.looking(settings).await?;
+        let mut handled = self.add_reading_handlers(settings).await?;
         // After a list, watches begin later than the copy is complete.
         settings.settle().await;
         let (worked, begun) = (cpu(), now());
@@ -150,13 +150,15 @@ impl Copies {
         handled.wait().await?;
         figure("per_second", settings.events as f64 / begun.elapsed().as_secs_f64());
         figure("cpu", cpu() - worked);
+        settings.settle().await;
+        print_memory();
         Ok(())
     }
 
     /// The server ends all watches; when they begin again, the updates that were missed have to reach the handlers.
     async fn restart(&self, settings: &Settings) -> Result<(), Error> {
         self.start().await?;
-        let mut handled = self.looking(settings).await?;
+        let mut handled = self.add_reading_handlers(settings).await?;
         // A watch that ends within a second may be taken for a broken one.
         tokio::time::sleep(LONG_WATCH).await;
         let (worked, begun) = (cpu(), now());
