@@ -233,8 +233,14 @@ pub(super) fn queue_row(count: u64) -> String {
 }
 
 /// Ways of reading whose instructions are counted, and how often each is repeated for that.
-pub(super) const COUNTED_READS: [(&str, u64); 6] =
-    [("get", 20_000), ("get_field", 20_000), ("namespace", 500), ("index", 3_000), ("all", 500), ("label", 200)];
+pub(super) const COUNTED_READS: [(&str, u64); 6] = [
+    ("get", 20_000),
+    ("get_field", 20_000),
+    ("namespace", 500),
+    ("index", 3_000),
+    ("all", 500),
+    ("label", 200),
+];
 
 /// Whose reads.
 pub(super) const COUNTED_READERS: [Contender; 4] = [OURS, DECODED, CLIENT_GO, KUBE_RS];

@@ -30,8 +30,8 @@ impl<K: Measured<DynamicType: Clone + Send + Sync>> Informer<K> {
         client: &Client,
         dynamic: K::DynamicType,
     ) -> Self {
-        let source = KubeSource::<K>::all(client.clone(), &dynamic)
-            .keep_managed_fields(settings.keep_managed_fields);
+        let source =
+            KubeSource::<K>::all(client.clone(), &dynamic).keep_managed_fields(settings.keep_managed_fields);
         let mut config = reflector::Config::default();
         config.initial_events = settings.way == Way::WatchList;
         let residency = match library {
