@@ -102,7 +102,7 @@ fn bars_table(judged: &[Judged]) -> String {
     text
 }
 
-/// A figure on which another library is ahead of both our default and our decoded storage.
+/// A figure on which another library is ahead of our default storage; of rows without it, ahead of our decoded storage.
 struct Loss {
     row: String,
     figure: String,
@@ -163,7 +163,7 @@ fn found(results: &Results) -> Vec<Loss> {
                     .copied()
                     .reduce(|one, other| if worse(one, other) > 1.0 { other } else { one })
             };
-            let ours = least(&[OURS, DECODED].map(|who| results.get(row, who, figure)));
+            let ours = results.get(row, OURS, figure).or_else(|| results.get(row, DECODED, figure));
             let theirs = least(&[CLIENT_GO, KUBE_RS].map(|who| results.best(row, who, figure)));
             if let (Some(ours), Some(theirs)) = (ours, theirs)
                 && worse(ours, theirs) > 1.05
@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_figure_is_lost_if_another_library_is_ahead_of_both_storages() {
+    fn a_figure_is_lost_if_another_library_is_ahead_of_the_default_storage() {
         let mut results = Results::default();
         let mut add = |row: &str, figure: &str, ours: f64, decoded: f64, theirs: f64| {
             results.add(row, OURS, figure, ours);
@@ -193,8 +193,9 @@ mod tests {
         add("won", "seconds", 1.0, 2.0, 1.5);
         add("lost", "seconds", 2.0, 3.0, 1.0);
         add("lost rate", "per_second", 10.0, 20.0, 100.0);
+        add("decoded is no excuse", "seconds", 3.0, 1.0, 1.0);
         let losses = found(&results);
         let found: Vec<(&str, f64)> = losses.iter().map(|loss| (loss.row.as_str(), loss.factor)).collect();
-        assert_eq!(found, [("lost rate", 5.0), ("lost", 2.0)]);
+        assert_eq!(found, [("lost rate", 10.0), ("decoded is no excuse", 3.0), ("lost", 2.0)]);
     }
 }
