@@ -14,6 +14,16 @@ const EXPLANATIONS: &[(&[&str], &str)] = &[
         managed fields into memory of its own. Which of these takes most on these objects has not been profiled.",
     ),
     (
+        &["queue", "memory"],
+        "A key has its text, about 80 bytes of state, and a place in two orders, by priority and by age; client-go has a \
+        set and one line.",
+    ),
+    (
+        &["queue", "resident"],
+        "A key has its text, about 80 bytes of state, and a place in two orders, by priority and by age; client-go has a \
+        set and one line.",
+    ),
+    (
         &["decoded", "resident"],
         "k8s-openapi's types hold optional parts in place, where Go's hold pointers: an absent part takes as much memory as a \
         present one. That cannot be changed from here; the default storage is the answer.",
@@ -35,6 +45,10 @@ const EXPLANATIONS: &[(&[&str], &str)] = &[
         avoids it.",
     ),
     (
+        &["list all", "instructions"],
+        "Objects are in the slots of a hash table, of which up to half are empty; client-go and kube-rs go through dense maps.",
+    ),
+    (
         &["a handle to each"],
         "A handle counts references in its object, so each object is touched; client-go copies pointers. Lists without handles \
         do not touch objects either.",
@@ -43,16 +57,6 @@ const EXPLANATIONS: &[(&[&str], &str)] = &[
         &["socket to handler"],
         "An update goes from the task that reads to one that writes the store and to the thread of a handler, and is decoded on \
         the way. Which part takes most on these objects has not been profiled.",
-    ),
-    (
-        &["queue", "memory"],
-        "A key has its text, about 80 bytes of state, and a place in two orders, by priority and by age; client-go has a \
-        set and one line.",
-    ),
-    (
-        &["queue", "resident"],
-        "A key has its text, about 80 bytes of state, and a place in two orders, by priority and by age; client-go has a \
-        set and one line.",
     ),
     (
         &["queue"],

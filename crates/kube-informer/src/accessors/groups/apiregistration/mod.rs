@@ -1,8 +1,0 @@
-//! `apiregistration.k8s.io`. Made by `cargo xtask accessors`: not to be edited.
-
-pub mod v1;
-
-group! {
-    Apiregistration:
-    v1: V1,
-}

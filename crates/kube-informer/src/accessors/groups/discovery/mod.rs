@@ -1,8 +1,0 @@
-//! `discovery.k8s.io`. Made by `cargo xtask accessors`: not to be edited.
-
-pub mod v1;
-
-group! {
-    Discovery:
-    v1: V1,
-}

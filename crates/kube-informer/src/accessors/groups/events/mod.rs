@@ -1,8 +1,0 @@
-//! `events.k8s.io`. Made by `cargo xtask accessors`: not to be edited.
-
-pub mod v1;
-
-group! {
-    Events:
-    v1: V1,
-}

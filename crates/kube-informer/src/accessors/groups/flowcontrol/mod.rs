@@ -1,8 +1,0 @@
-//! `flowcontrol.apiserver.k8s.io`. Made by `cargo xtask accessors`: not to be edited.
-
-pub mod v1;
-
-group! {
-    Flowcontrol:
-    v1: V1,
-}

@@ -1,8 +1,0 @@
-//! `policy`. Made by `cargo xtask accessors`: not to be edited.
-
-pub mod v1;
-
-group! {
-    Policy:
-    v1: V1,
-}
