@@ -21,7 +21,7 @@ const TABLE: &str = "crates/kube-wire/data/protobuf.txt";
 const MADE: &str = "Made by `cargo xtask places`: not to be edited.";
 
 /// What clusters have many of, or what is watched by many.
-const KINDS: [&str; 32] = [
+pub(crate) const KINDS: [&str; 32] = [
     "apps/v1.DaemonSet",
     "apps/v1.Deployment",
     "apps/v1.ReplicaSet",

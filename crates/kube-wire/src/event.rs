@@ -1,6 +1,6 @@
 //! One watch event from its frame.
 
-use serde::de::{DeserializeOwned, Deserializer, IgnoredAny};
+use serde::de::{DeserializeOwned, Deserializer};
 use serde::{Deserialize, de};
 use serde_json::value::RawValue;
 
@@ -8,6 +8,7 @@ use crate::json::{self, Decoder, Members};
 use crate::members::split_event;
 use crate::meta::{ObjectKey, peek_key};
 use crate::object::{DecodeError, DecodeOptions, text};
+use crate::value::Error;
 
 /// What a watch says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,7 +121,7 @@ fn not_text(frame: &[u8], why: String) -> EventError {
 }
 
 /// Finds out whether the frame or only its object is at fault.
-fn explain(frame: &str, error: &json::Error) -> EventError {
+fn explain(frame: &str, error: &Error) -> EventError {
     #[derive(Deserialize)]
     struct Envelope<'a> {
         #[serde(rename = "type")]
@@ -148,13 +149,13 @@ fn is_about_object(event: &str) -> bool {
 fn read_event<K: DeserializeOwned + 'static>(
     members: &mut Members<'_, '_>,
     options: DecodeOptions,
-) -> Result<Result<Event<K>, EventError>, json::Error> {
+) -> Result<Result<Event<K>, EventError>, Error> {
     let mut kind: Option<String> = None;
     let mut early = None;
     let mut event = None;
     while let Some(name) = members.name()? {
         match (&*name, &kind) {
-            ("type", _) => kind = Some(String::deserialize(members.value()?)?),
+            ("type", _) => kind = Some(members.value()?.value()?),
             ("object", Some(kind)) => event = Some(read_object(members.value()?, kind, options)?),
             ("object", None) => early = Some(members.raw_value()?),
             _ => members.pass()?,
@@ -173,15 +174,15 @@ fn read_object<K: DeserializeOwned + 'static>(
     json: &mut Decoder<'_>,
     kind: &str,
     options: DecodeOptions,
-) -> Result<Event<K>, json::Error> {
+) -> Result<Event<K>, Error> {
     Ok(match kind {
         "ADDED" => Event::Added(json.object(options)?),
         "MODIFIED" => Event::Modified(json.object(options)?),
         "DELETED" => Event::Deleted(json.object(options)?),
-        "BOOKMARK" => Bookmark::deserialize(json)?.into_event(),
-        "ERROR" => Event::Error(WatchStatus::deserialize(json)?),
+        "BOOKMARK" => json.value::<Bookmark>()?.into_event(),
+        "ERROR" => Event::Error(json.value()?),
         other => {
-            IgnoredAny::deserialize(json)?;
+            json.pass_value()?;
             Event::Unknown(other.to_owned())
         }
     })

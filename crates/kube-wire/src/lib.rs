@@ -48,6 +48,9 @@
 #[cfg(test)]
 extern crate self as kube_wire;
 
+#[macro_use]
+mod codec;
+mod built_in;
 mod dynamic;
 mod encoding;
 mod event;
@@ -62,8 +65,10 @@ mod piece;
 mod proto;
 mod redact;
 mod scan;
+mod value;
 mod watch;
 
+pub use codec::{BuiltIn, Codec};
 pub use encoding::{Encoding, Frames, Items};
 pub use event::{Event, EventError, WatchStatus, decode_event};
 pub use items::{ListItems, ListMeta};

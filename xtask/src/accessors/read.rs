@@ -21,20 +21,8 @@ pub(super) struct Kind {
     pub(super) group: String,
     /// `v1`.
     pub(super) version: String,
-    /// Its objects are in namespaces.
-    pub(super) namespaced: bool,
     /// The minor versions of Kubernetes that have it.
     pub(super) since: BTreeSet<u32>,
-}
-
-impl Kind {
-    /// `apps/v1`; `v1` for the core group.
-    pub(super) fn api_version(&self) -> String {
-        match self.group.as_str() {
-            "" => self.version.clone(),
-            group => format!("{group}/{}", self.version),
-        }
-    }
 }
 
 /// All kinds, and the minor versions of Kubernetes that there are.
@@ -84,12 +72,6 @@ fn kind(file: &Path, text: &str) -> Result<Option<Kind>, Failed> {
         let found = resource.split_once(&format!("const {constant}: &'static str = \""));
         found.and_then(|(_, rest)| rest.split('"').next()).ok_or_else(|| unclear(constant))
     };
-    let namespaced = match resource.split_once("type Scope = crate::").map(|(_, rest)| rest.split(';').next())
-    {
-        Some(Some("NamespaceResourceScope")) => true,
-        Some(Some("ClusterResourceScope")) => false,
-        _ => return Err(unclear("the scope")),
-    };
     let folder = file.parent().into_iter().flat_map(Path::components);
     let snake = file.file_stem().and_then(|stem| stem.to_str()).ok_or_else(|| unclear("the file"))?;
     Ok(Some(Kind {
@@ -99,7 +81,6 @@ fn kind(file: &Path, text: &str) -> Result<Option<Kind>, Failed> {
         plural: value("URL_PATH_SEGMENT")?.to_owned(),
         group: value("GROUP")?.to_owned(),
         version: value("VERSION")?.to_owned(),
-        namespaced,
         since: BTreeSet::new(),
     }))
 }

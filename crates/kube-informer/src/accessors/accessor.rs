@@ -1,9 +1,9 @@
 //! What a factory has of one kind.
 
 use std::fmt;
-use std::marker::PhantomData;
 
 use kube_core::Resource;
+use kube_wire::{BuiltIn, Codec};
 use serde::de::DeserializeOwned;
 
 use crate::factory::{FactoryError, SharedInformerFactory};
@@ -16,35 +16,43 @@ use crate::lister::Lister;
 /// It can be handed to whoever needs the kind, like a `PodInformer` in client-go.
 pub struct Accessor<K> {
     factory: SharedInformerFactory,
-    kind: PhantomData<fn() -> K>,
+    codec: Codec<K>,
 }
 
-impl<K> Accessor<K> {
+impl<K: DeserializeOwned + 'static> Accessor<K> {
     /// The kind in a factory.
     pub fn new(factory: &SharedInformerFactory) -> Self {
-        Self { factory: factory.clone(), kind: PhantomData }
+        Self { factory: factory.clone(), codec: Codec::serde() }
+    }
+}
+
+impl<K: BuiltIn> Accessor<K> {
+    /// The built-in kind in a factory. Unlike with [`new`](Self::new), the decoder of a kind that clusters have many of is not compiled
+    /// with the program.
+    pub fn built_in(factory: &SharedInformerFactory) -> Self {
+        Self { factory: factory.clone(), codec: K::codec() }
     }
 }
 
 impl<K> Accessor<K>
 where
-    K: Resource<DynamicType = ()> + DeserializeOwned + Send + Sync + 'static,
+    K: Resource<DynamicType = ()> + Send + Sync + 'static,
 {
     /// The informer, made when it is first asked for. It has to be [started](SharedInformerFactory::start) with the
     /// factory.
     pub fn informer(&self) -> Result<SharedInformer<K>, FactoryError> {
-        self.factory.of::<K>()
+        self.factory.decoding(self.codec)
     }
 
     /// Reads what the informer has. Asking for it asks for the informer.
     pub fn lister(&self) -> Result<Lister<K>, FactoryError> {
-        self.factory.lister::<K>()
+        Ok(Lister::new(self.informer()?.store().clone(), &()))
     }
 }
 
 impl<K> Clone for Accessor<K> {
     fn clone(&self) -> Self {
-        Self::new(&self.factory)
+        Self { factory: self.factory.clone(), codec: self.codec }
     }
 }
 

@@ -75,7 +75,7 @@ macro_rules! accessors {
 
         impl $crate::accessors::Kinds for $group::Group {
             fn each<V: $crate::accessors::Visit>(visitor: &mut V) {
-                $($(visitor.visit::<$kind>();)+)+
+                $($(visitor.visit($crate::accessors::codec::<$kind>);)+)+
             }
         }
 

@@ -24,20 +24,9 @@
 //! ```
 //!
 //! There is one for every built-in kind that k8s-openapi can list, in the version of Kubernetes that is enabled there.
-//! They are in the folders of [`groups`], by group and version, with a file for each kind, which `cargo xtask accessors`
-//! makes: `groups/apps/v1/deployment.rs`. Types of custom resources get theirs from the macro
-//! [`accessors!`](macro@crate::accessors). All of them are nothing but another way to say
-//! [`factory.of::<K>()`](crate::SharedInformerFactory::of): what is not called is not compiled.
-//!
-//! # What they cost to compile
-//!
-//! A program that follows three kinds took 12.0 to 14.0 s of CPU time to compile and link with accessors, and 12.5 to 13.7 s with
-//! `of::<K>()`: no difference that can be seen. The library itself took 6.7 to 7.9 s with all accessors, and 6.3 to 7.7 s
-//! with those of `core` and `apps` alone: about 0.4 s, once. These are `user` times of debug builds, in turns, with rustc 1.95 on two
-//! cores that others used too: three runs each of `time cargo rustc -p kube-informer --example three_kinds`, with and
-//! without `-- --cfg by_type`, after `touch crates/kube-informer/examples/three_kinds.rs`; and four and five of
-//! `time K8S_OPENAPI_ENABLED_VERSION=1.36 cargo build -p kube-informer -p kube-testserver`, after `touch crates/kube-informer/src/lib.rs`, with
-//! `groups/mod.rs` as it is and cut down to these two groups.
+//! `cargo xtask accessors` makes them ([`groups`]). Types of custom resources get theirs from the macro
+//! [`accessors!`](macro@crate::accessors). All of them are another way to write
+//! [`factory.of::<K>()`](crate::SharedInformerFactory::of), and compile nothing of a kind before they are called.
 
 #[macro_use]
 mod macros;
@@ -47,8 +36,14 @@ pub mod groups;
 
 pub use accessor::Accessor;
 
+/// How a type of a macro [`accessors!`](macro@crate::accessors) is decoded.
+#[doc(hidden)]
+pub fn codec<K: serde::de::DeserializeOwned + 'static>() -> Codec<K> {
+    Codec::serde()
+}
+
 use kube_core::Resource;
-use serde::de::DeserializeOwned;
+use kube_wire::Codec;
 
 /// Several types: those of a version of a group, of a group, or all [built-in](BuiltIn) ones.
 ///
@@ -64,8 +59,8 @@ pub enum BuiltIn {}
 
 /// Is told of each of several types by [`Kinds::each`].
 pub trait Visit {
-    /// One of the types.
-    fn visit<K>(&mut self)
+    /// One of the types. A visitor that does not ask how it is decoded has no decoder compiled into it.
+    fn visit<K>(&mut self, codec: impl FnOnce() -> Codec<K>)
     where
-        K: Resource<DynamicType = ()> + DeserializeOwned + Send + Sync + 'static;
+        K: Resource<DynamicType = ()> + Send + Sync + 'static;
 }

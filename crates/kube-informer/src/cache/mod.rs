@@ -85,6 +85,7 @@ use futures::future::join_all;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube_client::Client;
 use kube_core::{ApiResource, DynamicObject, GroupVersionResource, Resource};
+use kube_wire::Codec;
 use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -359,7 +360,7 @@ impl Cache {
         let residency = self.shared.options.lock().residency_of(resource);
         let mut lenses = self.shared.lenses.lock();
         let make = || Lenses::new(api.clone(), residency);
-        lenses.entry(resource.clone()).or_insert_with(make).of()
+        lenses.entry(resource.clone()).or_insert_with(make).of(Codec::serde())
     }
 
     fn remember_index(

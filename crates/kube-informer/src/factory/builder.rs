@@ -10,6 +10,7 @@ use std::time::Duration;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube_client::Client;
 use kube_core::{DynamicObject, GroupVersionResource, Resource};
+use kube_wire::Codec;
 use serde::de::DeserializeOwned;
 
 use super::resource::{KnownTypes, Make, make_known};
@@ -144,7 +145,7 @@ impl FactoryBuilder<Typed> {
     where
         K: Resource<DynamicType = ()> + DeserializeOwned + Send + Sync + 'static,
     {
-        make_known::<K>(&mut self.settings.kinds);
+        make_known(&mut self.settings.kinds, Codec::<K>::serde());
         self.settings.resync_of.insert(TypeId::of::<K>(), period);
         self
     }
@@ -154,7 +155,7 @@ impl FactoryBuilder<Typed> {
     where
         K: Resource<DynamicType = ()> + DeserializeOwned + Send + Sync + 'static,
     {
-        make_known::<K>(&mut self.settings.kinds);
+        make_known(&mut self.settings.kinds, Codec::<K>::serde());
         let transform: Transform<K> = Arc::new(transform);
         self.settings.transforms.insert(TypeId::of::<K>(), Box::new(transform));
         self
@@ -165,22 +166,25 @@ impl Settings {
     /// An informer of a kind, with what holds for all kinds; the number tells it from others.
     pub(super) fn informer<K>(
         &self,
+        codec: Codec<K>,
         client: &Client,
         kind: &K::DynamicType,
         cluster_scoped: bool,
         number: u64,
     ) -> Result<InformerBuilder<K>, FactoryError>
     where
-        K: Resource + DeserializeOwned + Send + Sync + 'static,
+        K: Resource + Send + Sync + 'static,
     {
         let tweak = self.checked_tweak()?;
         let tweaked = |source: KubeSource<K>| source.tweak(|own| *own = tweak.clone());
         let mut builder = match &self.namespaces {
             Some(namespaces) if !cluster_scoped => {
-                let sources = KubeSource::namespaces(client, namespaces, kind).into_iter().map(tweaked);
-                SharedInformer::across(sources).map_err(FactoryError::Namespaces)?
+                let source = |namespace: &String| {
+                    tweaked(KubeSource::decoding(codec, client.clone(), Some(namespace), kind))
+                };
+                SharedInformer::across(namespaces.iter().map(source)).map_err(FactoryError::Namespaces)?
             }
-            _ => SharedInformer::builder(tweaked(KubeSource::all(client.clone(), kind))),
+            _ => SharedInformer::builder(tweaked(KubeSource::decoding(codec, client.clone(), None, kind))),
         };
         let resource = resource_name(&K::plural(kind), &K::group(kind));
         if let Some(name) = &self.name {
@@ -212,7 +216,7 @@ impl Settings {
 
     /// What makes the informer of a resource whose type was made known.
     pub(super) fn maker_of(&self, asked: &GroupVersionResource) -> Option<Make> {
-        self.kinds.get(&known::as_key(asked)).copied()
+        self.kinds.get(&known::as_key(asked)).cloned()
     }
 
     /// How often listeners of a type are told everything again.

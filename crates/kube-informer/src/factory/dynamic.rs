@@ -1,6 +1,7 @@
 //! The factory for kinds of which there is no type.
 
 use kube_core::{ApiResource, DynamicObject, GroupVersionResource, Resource};
+use kube_wire::Codec;
 use serde::de::DeserializeOwned;
 
 use super::{FactoryError, InformerFactory, Inner, Mode, known};
@@ -66,7 +67,8 @@ impl<M: ByResource> InformerFactory<M> {
             known::as_key(resource),
             |_| None,
             |number| {
-                let builder = settings.informer(client, &api_resource(resource), false, number)?;
+                let builder =
+                    settings.informer(Codec::serde(), client, &api_resource(resource), false, number)?;
                 Ok(match settings.transform_of() {
                     Some(transform) => builder.transform(transform).build(),
                     None => builder.build(),

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use kube_core::{ApiResource, GroupVersionResource, Resource};
-use serde::de::DeserializeOwned;
+use kube_wire::Codec;
 
 use super::FactoryError;
 use crate::accessors::{BuiltIn, Kinds, Visit};
@@ -167,9 +167,9 @@ fn built_in() -> &'static [Known] {
 struct Collect(Vec<Known>);
 
 impl Visit for Collect {
-    fn visit<K>(&mut self)
+    fn visit<K>(&mut self, _: impl FnOnce() -> Codec<K>)
     where
-        K: Resource<DynamicType = ()> + DeserializeOwned + Send + Sync + 'static,
+        K: Resource<DynamicType = ()> + Send + Sync + 'static,
     {
         self.0.push(Known {
             group: K::group(&()).into_owned(),

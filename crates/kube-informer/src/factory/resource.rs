@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use kube_core::{GroupVersionResource, Resource};
+use kube_wire::Codec;
 use serde::de::DeserializeOwned;
 
 use super::registry::State;
@@ -59,7 +60,7 @@ impl SharedInformerFactory {
         // Somebody may have asked by type.
         let named = |known: &State<TypedQuestion>| known.oldest(|one| is_it(one.scope())).cloned();
         let informer = registry.get_or_make_any(question, named, |number| {
-            let builder = settings.informer::<Raw>(client, &kind, cluster_scoped, number)?;
+            let builder = settings.informer(Codec::<Raw>::serde(), client, &kind, cluster_scoped, number)?;
             let transform = settings.transform_bytes();
             let informer = builder.making(keep_bytes(move |_| transform.clone())).build();
             let lenses = Lenses::new(kind.clone(), settings.residency);
@@ -76,7 +77,7 @@ impl FactoryBuilder<Typed> {
     where
         K: Resource<DynamicType = ()> + DeserializeOwned + Send + Sync + 'static,
     {
-        Add(&mut self.settings.kinds).visit::<K>();
+        Add(&mut self.settings.kinds).visit(Codec::<K>::serde);
         self
     }
 
@@ -106,35 +107,36 @@ impl FactoryBuilder<Typed> {
 }
 
 /// Makes a type known that something is said about, unless another stands for its resource.
-pub(super) fn make_known<K>(known: &mut KnownTypes)
+pub(super) fn make_known<K>(known: &mut KnownTypes, codec: Codec<K>)
 where
-    K: Resource<DynamicType = ()> + DeserializeOwned + Send + Sync + 'static,
+    K: Resource<DynamicType = ()> + Send + Sync + 'static,
 {
     let resource = GroupVersionResource::gvr(&K::group(&()), &K::version(&()), &K::plural(&()));
-    known.entry(resource).or_insert(make::<K>);
+    known.entry(resource).or_insert_with(|| make(codec));
 }
 
-fn make<K>(factory: &SharedInformerFactory) -> Result<GenericInformer, FactoryError>
+fn make<K>(codec: Codec<K>) -> Make
 where
-    K: Resource<DynamicType = ()> + DeserializeOwned + Send + Sync + 'static,
+    K: Resource<DynamicType = ()> + Send + Sync + 'static,
 {
-    Ok(factory.of::<K>()?.into())
+    Arc::new(move |factory| Ok(factory.decoding(codec)?.into()))
 }
 
 /// Types that were made known, by their resource.
 pub(super) type KnownTypes = HashMap<GroupVersionResource, Make>;
 
 /// Makes the informer of a type, for those who do not know it.
-pub(super) type Make = fn(&SharedInformerFactory) -> Result<GenericInformer, FactoryError>;
+pub(super) type Make =
+    Arc<dyn Fn(&SharedInformerFactory) -> Result<GenericInformer, FactoryError> + Send + Sync>;
 
 struct Add<'a>(&'a mut KnownTypes);
 
 impl Visit for Add<'_> {
-    fn visit<K>(&mut self)
+    fn visit<K>(&mut self, codec: impl FnOnce() -> Codec<K>)
     where
-        K: Resource<DynamicType = ()> + DeserializeOwned + Send + Sync + 'static,
+        K: Resource<DynamicType = ()> + Send + Sync + 'static,
     {
         let resource = GroupVersionResource::gvr(&K::group(&()), &K::version(&()), &K::plural(&()));
-        self.0.insert(resource, make::<K>);
+        self.0.insert(resource, make(codec()));
     }
 }

@@ -3,6 +3,7 @@
 use std::any::TypeId;
 
 use kube_core::{GroupVersionResource, Resource};
+use kube_wire::Codec;
 use serde::de::DeserializeOwned;
 
 use super::registry::State;
@@ -60,16 +61,24 @@ impl SharedInformerFactory {
     where
         K: Resource<DynamicType = ()> + DeserializeOwned + Send + Sync + 'static,
     {
+        self.decoding(Codec::serde())
+    }
+
+    /// The informer of a type that is decoded in this way.
+    pub(crate) fn decoding<K>(&self, codec: Codec<K>) -> Result<SharedInformer<K>, FactoryError>
+    where
+        K: Resource<DynamicType = ()> + Send + Sync + 'static,
+    {
         let Inner { client, settings, registry } = &*self.inner;
         let question = |asked| TypedQuestion(asked);
         // Somebody who did not know the type may have asked for the same resource.
         let instead = |known: &State<TypedQuestion>| {
             let resource = GroupVersionResource::gvr(&K::group(&()), &K::version(&()), &K::plural(&()));
             let unnamed = known.find(&question(Asked::Resource(resource)))?;
-            Some(unnamed.as_any().downcast_ref::<UnnamedInformer>()?.view())
+            Some(unnamed.as_any().downcast_ref::<UnnamedInformer>()?.view(codec))
         };
         registry.get_or_make(question(Asked::Type(TypeId::of::<K>())), instead, |number| {
-            let builder = settings.informer::<K>(client, &(), is_cluster_scoped::<K>(), number)?;
+            let builder = settings.informer(codec, client, &(), is_cluster_scoped::<K>(), number)?;
             let builder = builder.resync(settings.resync_of::<K>());
             Ok(match settings.transform_of::<K>() {
                 Some(transform) => builder.transform(transform).build(),

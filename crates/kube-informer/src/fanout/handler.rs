@@ -5,8 +5,8 @@ use std::fmt;
 use super::{Deleted, Event};
 use crate::object::Object;
 
-/// Is called with every event, one after the other. It may take its time, and may block: it is called on a thread that
-/// nothing else needs, and calls that last longer than 5 milliseconds make place for others.
+/// Is called with every event, one after the other. It may block: while there are events for it, it has one of the threads that
+/// tokio keeps for that (512 by default), and a handler waits only while all of them are held.
 ///
 /// [`EventHandler`] makes one of closures; a closure that takes an [`Event`] is one itself.
 pub trait Handle<K>: Send + 'static {

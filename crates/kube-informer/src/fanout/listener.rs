@@ -18,7 +18,7 @@ use super::resync::{Due, Zone};
 /// When a listener's queue starts to keep one entry per object, unless it is said otherwise.
 const DEFAULT_HIGH_WATER: usize = 65_536;
 
-/// So many events are told before others get their turn, and are handed to a listener at once.
+/// How many events are handed to a listener at once, at most.
 pub(super) const TURN: usize = 16;
 
 /// How a listener wants to be told.
@@ -272,29 +272,37 @@ impl<K> Listener<K> {
         }
     }
 
-    /// The next events; none at the end. How many of those before were initial ones is told with the question.
+    /// Takes out the next events; none at the end. `initial` is how many initial events have been handled since the last call.
     pub(super) fn poll_run(
         &self,
         context: &mut Context<'_>,
-        initial_told: &mut usize,
+        initial: &mut usize,
     ) -> Poll<Option<Arc<[Event<K>]>>> {
         let mut inner = self.inner.lock();
-        self.note_initial(&mut inner, std::mem::take(initial_told));
-        if inner.open == Open::No {
-            return Poll::Ready(None);
-        }
-        match inner.pending.pop() {
-            Some(run) => {
-                inner.in_hand_since = Some(run.since);
-                self.in_hand.store(run.events.len(), Ordering::Relaxed);
-                Poll::Ready(Some(run.events))
-            }
-            None if inner.open == Open::Draining => Poll::Ready(None),
+        match self.take_from(&mut inner, initial) {
+            Some(events) => Poll::Ready(Some(events)),
+            None if inner.open != Open::Yes => Poll::Ready(None),
             None => {
                 inner.waker = Some(context.waker().clone());
                 Poll::Pending
             }
         }
+    }
+
+    /// The same without waiting: none also if there are no events yet.
+    pub(super) fn take_run(&self, initial: &mut usize) -> Option<Arc<[Event<K>]>> {
+        self.take_from(&mut self.inner.lock(), initial)
+    }
+
+    fn take_from(&self, inner: &mut Inner<K>, initial: &mut usize) -> Option<Arc<[Event<K>]>> {
+        self.note_initial(inner, std::mem::take(initial));
+        if inner.open == Open::No {
+            return None;
+        }
+        let run = inner.pending.pop()?;
+        inner.in_hand_since = Some(run.since);
+        self.in_hand.store(run.events.len(), Ordering::Relaxed);
+        Some(run.events)
     }
 
     /// The turn has come of one of the events that were taken out; false if it is not to be told any more.

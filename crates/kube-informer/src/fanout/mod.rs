@@ -13,8 +13,6 @@ mod resync;
 mod running;
 #[cfg(test)]
 mod tests;
-mod threads;
-mod watchman;
 
 pub use any::{AnyEvent, AnyRegistration};
 pub use event::{Deleted, Event};
@@ -24,7 +22,6 @@ pub use listener::{ListenerOptions, ListenerStatus, Registration, Subscription};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use futures::FutureExt;
 use kube_core::Resource;
 use tokio_util::task::TaskTracker;
 
@@ -33,7 +30,6 @@ use crate::store::Snapshot;
 pub(crate) use resync::Zone;
 
 use listener::{Listener, TURN};
-use threads::Threads;
 
 /// All listeners of one kind.
 ///
@@ -130,8 +126,8 @@ impl<K: Resource + Send + Sync + 'static> Fanout<K> {
         }
     }
 
-    /// Adds a handler, and tells it of the objects that are there. It is called with one event after the other, on a
-    /// thread that nothing else needs.
+    /// Adds a handler, and tells it of the objects that are there. It is called with one event after the other, on the threads that
+    /// the runtime has for work that blocks.
     pub fn add_handler(
         &mut self,
         handler: impl Handle<K>,
@@ -139,8 +135,7 @@ impl<K: Resource + Send + Sync + 'static> Fanout<K> {
         there: impl IntoIterator<Item = Object<K>>,
     ) -> Registration<K> {
         let listener = self.add(options, there);
-        let calls = running::run(Arc::clone(&listener), handler).boxed();
-        self.tasks.spawn(Threads::here().run(calls));
+        self.tasks.spawn(running::run(Arc::clone(&listener), handler));
         Registration::new(listener)
     }
 

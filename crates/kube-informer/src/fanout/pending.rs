@@ -235,7 +235,7 @@ mod tests {
     use k8s_openapi::api::core::v1::ConfigMap;
 
     use super::*;
-    use crate::object::Codec;
+    use crate::object::DecodeContext;
 
     #[test]
     fn objects_that_come_and_go_while_nobody_listens_leave_nothing_behind() {
@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn events_that_hold_much_memory_are_merged_though_they_are_few() {
-        let codec = Arc::new(Codec::new(|_, _| Ok(Box::default()), None));
+        let codec = Arc::new(DecodeContext::new(|_, _| Ok(Box::default()), None));
         let large = Object::<ConfigMap>::packed_at_rest(Box::default(), vec![0; 3 << 19].into(), &codec);
         let updated = |resync| Event::Updated { old: large.clone(), new: large.clone(), resync };
         let now = tokio::time::Instant::now().into_std();

@@ -8,6 +8,7 @@ use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt};
 use kube_core::Resource;
+use kube_wire::Codec;
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 
@@ -135,7 +136,7 @@ impl GenericInformer {
             return Some(informer.clone());
         }
         let unnamed = self.0.as_any().downcast_ref::<UnnamedInformer>()?;
-        unnamed.suits::<K>().then(|| unnamed.view())
+        unnamed.suits::<K>().then(|| unnamed.view(Codec::serde()))
     }
 
     pub(crate) fn of(informer: Arc<dyn Inform>) -> Self {

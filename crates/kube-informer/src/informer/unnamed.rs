@@ -8,8 +8,8 @@ use futures::future::{BoxFuture, join_all};
 use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt};
 use kube_core::Resource;
+use kube_wire::Codec;
 use parking_lot::Mutex;
-use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 
 use super::view::{self, View};
@@ -39,9 +39,9 @@ impl UnnamedInformer {
     }
 
     /// The informer of a type: the same for all who ask. It runs if this one does, and is started with it if not.
-    pub(crate) fn view<K>(&self) -> SharedInformer<K>
+    pub(crate) fn view<K>(&self, codec: Codec<K>) -> SharedInformer<K>
     where
-        K: Resource + DeserializeOwned + Send + Sync + 'static,
+        K: Resource + Send + Sync + 'static,
     {
         let mut views = self.views.lock();
         views.retain(|view| !view.is_stopped());
@@ -49,7 +49,7 @@ impl UnnamedInformer {
         if let Some(known) = known {
             return known.clone();
         }
-        let source = View::<K>::new(self.informer.clone(), self.lenses.of());
+        let source = View::<K>::new(self.informer.clone(), self.lenses.of(codec));
         let builder = SharedInformer::builder(source).name(self.informer.name());
         let view = builder.resync(self.resync).config(view::config()).build();
         views.push(Arc::new(view.clone()));

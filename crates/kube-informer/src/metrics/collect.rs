@@ -254,14 +254,14 @@ mod tests {
 
     use super::*;
     use crate::informer::InformerBuilder;
-    use crate::object::{Codec, HANDLES, Object};
+    use crate::object::{DecodeContext, HANDLES, Object};
     use crate::store::Write;
 
     #[test]
     fn a_scrape_makes_no_handle_to_an_object() {
         let metrics = Metrics::default();
         let informer = InformerBuilder::<ConfigMap>::of(Vec::new()).metrics(&metrics).build();
-        let codec = Arc::new(Codec::new(|_, _| Ok(Box::default()), None));
+        let codec = Arc::new(DecodeContext::new(|_, _| Ok(Box::default()), None));
         let put = |number: usize| {
             let mut object = ConfigMap::default();
             object.metadata.name = Some(number.to_string());

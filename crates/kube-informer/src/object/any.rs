@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube_core::Resource;
+use kube_wire::Codec;
 use serde::de::DeserializeOwned;
 
 use super::{Labels, Lenses, Object, Raw};
@@ -60,7 +61,7 @@ impl AnyObject {
         if !unnamed.lenses.suits::<K>() {
             return None;
         }
-        unnamed.object.seen_as(&unnamed.lenses.of()).ok()
+        unnamed.object.seen_as(&unnamed.lenses.of(Codec::serde())).ok()
     }
 }
 

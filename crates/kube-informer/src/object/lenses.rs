@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use kube_core::{ApiResource, DynamicObject, DynamicResourceScope, PartialObjectMeta, Resource, TypeMeta};
+use kube_wire::Codec;
 use parking_lot::Mutex;
-use serde::de::DeserializeOwned;
 
 use super::{Lens, Residency, say_kind};
 
@@ -25,7 +25,7 @@ impl Lenses {
     }
 
     /// How the kind is seen as a type.
-    pub(crate) fn of<K: Resource + DeserializeOwned + Send + Sync + 'static>(&self) -> Arc<Lens<K>> {
+    pub(crate) fn of<K: Resource + Send + Sync + 'static>(&self, codec: Codec<K>) -> Arc<Lens<K>> {
         let mut known = self.known.lock();
         let found = known.get(&TypeId::of::<K>());
         if let Some(lens) = found.and_then(|found| Arc::clone(found).downcast::<Lens<K>>().ok()) {
@@ -40,7 +40,7 @@ impl Lenses {
                 object.types = Some(types.clone());
             }
         };
-        let lens = Arc::new(Lens::new(self.residency, !K::metadata_api(), complete));
+        let lens = Arc::new(Lens::new(codec, self.residency, !K::metadata_api(), complete));
         known.insert(TypeId::of::<K>(), Arc::clone(&lens) as Arc<dyn Any + Send + Sync>);
         lens
     }

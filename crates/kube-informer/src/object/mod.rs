@@ -30,7 +30,7 @@ pub use labels::Labels;
 pub(crate) use labels::{Matcher, Remembering};
 pub(crate) use lenses::Lenses;
 pub use name::{NotAName, ObjectName};
-pub(crate) use packed::Codec;
+pub(crate) use packed::DecodeContext;
 pub(crate) use raw::{Form, Lens, Raw};
 pub(crate) use spent::{Spent, Used};
 pub(crate) use types::say_kind;
@@ -142,7 +142,7 @@ impl<K: Resource> Object<K> {
 
     /// An object that rests as bytes, and that this handle has already looked into: the codec must make the same
     /// value of the bytes.
-    pub(crate) fn packed(object: Box<K>, bytes: Box<[u8]>, codec: &Arc<Codec<K>>) -> Self {
+    pub(crate) fn packed(object: Box<K>, bytes: Box<[u8]>, codec: &Arc<DecodeContext<K>>) -> Self {
         let head = Head::of(object.meta());
         let view = View::new(object);
         let packed = Packed::new(bytes, Arc::clone(codec), Some(&view));
@@ -151,7 +151,7 @@ impl<K: Resource> Object<K> {
     }
 
     /// The same object, of which nobody holds the value: it goes at once.
-    pub(crate) fn packed_at_rest(object: Box<K>, bytes: Box<[u8]>, codec: &Arc<Codec<K>>) -> Self {
+    pub(crate) fn packed_at_rest(object: Box<K>, bytes: Box<[u8]>, codec: &Arc<DecodeContext<K>>) -> Self {
         let head = Head::of(object.meta());
         drop(object);
         Self::resting_as(head, Rest::Packed(Packed::new(bytes, Arc::clone(codec), None)))
@@ -165,7 +165,7 @@ impl<K> Object<K> {
         identity: Identity<'_>,
         labels: impl Iterator<Item = (&'a str, &'a str)> + Clone,
         bytes: Box<[u8]>,
-        codec: &Arc<Codec<K>>,
+        codec: &Arc<DecodeContext<K>>,
         told: bool,
     ) -> Self {
         let packed = Packed::new(bytes, Arc::clone(codec), None);

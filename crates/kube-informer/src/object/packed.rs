@@ -15,7 +15,7 @@ use super::warm::Warm;
 type Decode<K> = Box<dyn Fn(&[u8], Option<Box<K>>) -> Result<Box<K>, DecodeError> + Send + Sync>;
 
 /// Makes values of the bytes of one kind.
-pub(crate) struct Codec<K> {
+pub(crate) struct DecodeContext<K> {
     decode: Decode<K>,
     warm: Option<Warm<K>>,
     /// How the bytes are written, if that is known: then a part of them can be read.
@@ -24,7 +24,7 @@ pub(crate) struct Codec<K> {
     ahead: Ahead,
 }
 
-impl<K> Codec<K> {
+impl<K> DecodeContext<K> {
     /// Decodes with a function, and keeps values at hand.
     pub(crate) fn new(
         decode: impl Fn(&[u8], Option<Box<K>>) -> Result<Box<K>, DecodeError> + Send + Sync + 'static,
@@ -47,13 +47,13 @@ impl<K> Codec<K> {
 /// An object as bytes.
 pub(super) struct Packed<K> {
     bytes: Box<[u8]>,
-    codec: Arc<Codec<K>>,
+    codec: Arc<DecodeContext<K>>,
     value: Value<K>,
 }
 
 impl<K> Packed<K> {
     /// Bytes, and the value that somebody holds already, if there is one.
-    pub(super) fn new(bytes: Box<[u8]>, codec: Arc<Codec<K>>, view: Option<&Arc<View<K>>>) -> Self {
+    pub(super) fn new(bytes: Box<[u8]>, codec: Arc<DecodeContext<K>>, view: Option<&Arc<View<K>>>) -> Self {
         Self { bytes, codec, value: view.map_or_else(Value::default, Value::held) }
     }
 

@@ -6,10 +6,9 @@ use std::sync::{Arc, OnceLock};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube_core::{ApiResource, DynamicResourceScope, Resource};
-use kube_wire::{DecodeError, DecodeOptions, Encoding, ObjectKey};
+use kube_wire::{Codec, DecodeError, DecodeOptions, Encoding, ObjectKey};
 use parking_lot::Mutex;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 
 use super::head::Head;
 use super::packed::{Value, View};
@@ -139,9 +138,10 @@ pub(crate) struct Lens<K> {
 
 type Decode<K> = Box<dyn Fn(&[u8], &Form, Option<Box<K>>) -> Result<Box<K>, DecodeError> + Send + Sync>;
 
-impl<K: DeserializeOwned + 'static> Lens<K> {
+impl<K: 'static> Lens<K> {
     /// Sees bytes as values of a type, and completes each: what a kind is, is not in the bytes.
     pub(crate) fn new(
+        codec: Codec<K>,
         residency: Residency,
         whole: bool,
         complete: impl Fn(&mut K) + Send + Sync + 'static,
@@ -149,7 +149,7 @@ impl<K: DeserializeOwned + 'static> Lens<K> {
         let complete: Arc<dyn Fn(&mut K) + Send + Sync> = Arc::new(complete);
         let completed = Arc::clone(&complete);
         let decode = move |bytes: &[u8], form: &Form, spare: Option<Box<K>>| {
-            let mut object = form.encoding.decode_object_into(bytes, form.options, spare)?;
+            let mut object = codec.object(form.encoding, bytes, form.options, spare)?;
             completed(&mut object);
             Ok(object)
         };

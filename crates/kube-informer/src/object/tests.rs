@@ -17,17 +17,17 @@ fn config(name: &str, size: usize) -> ConfigMap {
 }
 
 /// A codec that counts how often it is used.
-fn counting(warm_bytes: usize) -> (Arc<Codec<ConfigMap>>, Arc<AtomicUsize>) {
+fn counting(warm_bytes: usize) -> (Arc<DecodeContext<ConfigMap>>, Arc<AtomicUsize>) {
     let count = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&count);
     let decode = move |bytes: &[u8], _| {
         counted.fetch_add(1, Ordering::Relaxed);
         kube_wire::decode_object(bytes, kube_wire::DecodeOptions::default())
     };
-    (Arc::new(Codec::new(decode, (warm_bytes > 0).then(|| Warm::new(warm_bytes)))), count)
+    (Arc::new(DecodeContext::new(decode, (warm_bytes > 0).then(|| Warm::new(warm_bytes)))), count)
 }
 
-fn packed(name: &str, size: usize, codec: &Arc<Codec<ConfigMap>>) -> Object<ConfigMap> {
+fn packed(name: &str, size: usize, codec: &Arc<DecodeContext<ConfigMap>>) -> Object<ConfigMap> {
     let object = config(name, size);
     let bytes = serde_json::to_vec(&object).unwrap();
     Object::packed(Box::new(object), bytes.into(), codec)
@@ -76,7 +76,7 @@ fn the_metadata_of_a_view_is_read_without_decoding_the_rest() {
     let bytes = serde_json::to_vec(&whole).unwrap();
     let raw: Raw = serde_json::from_slice(&bytes).unwrap();
     let base = Object::base(&raw, bytes.into(), &Arc::new(form));
-    let lens = Arc::new(Lens::<ConfigMap>::new(Residency::Packed, true, |_| {}));
+    let lens = Arc::new(Lens::<ConfigMap>::new(kube_wire::Codec::serde(), Residency::Packed, true, |_| {}));
     drop(base.seen_as(&lens).unwrap());
     let object = base.seen_as(&lens).unwrap();
     assert!(matches!(object.metadata(), Cow::Owned(_)) && !object.is_decoded());
@@ -149,13 +149,13 @@ fn what_is_looked_at_stays_decoded_within_the_budget() {
 }
 
 /// So many objects of which nobody holds the value.
-fn stored(count: usize, codec: &Arc<Codec<ConfigMap>>) -> Vec<Stored<ConfigMap>> {
+fn stored(count: usize, codec: &Arc<DecodeContext<ConfigMap>>) -> Vec<Stored<ConfigMap>> {
     let told = |number: usize| unseen(&format!("c{number}"), codec, false);
     (0..count).map(|number| told(number).stored().clone()).collect()
 }
 
 /// An object that nobody has looked into.
-fn unseen(name: &str, codec: &Arc<Codec<ConfigMap>>, told: bool) -> Object<ConfigMap> {
+fn unseen(name: &str, codec: &Arc<DecodeContext<ConfigMap>>, told: bool) -> Object<ConfigMap> {
     let bytes = serde_json::to_vec(&config(name, 1_000)).unwrap().into();
     let identity = Identity { namespace: "a", name, uid: "", resource_version: "" };
     Object::unseen(identity, std::iter::empty(), bytes, codec, told)
@@ -206,17 +206,17 @@ fn what_was_decoded_when_it_arrived_counts_as_looked_at_when_somebody_does() {
 type Spares = Arc<parking_lot::Mutex<Vec<Option<String>>>>;
 
 /// A codec that notes which values it was given to make others of.
-fn remaking(warm_bytes: usize) -> (Arc<Codec<ConfigMap>>, Spares) {
+fn remaking(warm_bytes: usize) -> (Arc<DecodeContext<ConfigMap>>, Spares) {
     let spares = Spares::default();
     let noted = Arc::clone(&spares);
     let decode = move |bytes: &[u8], spare: Option<Box<ConfigMap>>| {
         noted.lock().push(spare.and_then(|spare| spare.metadata.name));
         kube_wire::decode_object(bytes, kube_wire::DecodeOptions::default())
     };
-    (Arc::new(Codec::new(decode, Some(Warm::new(warm_bytes)))), spares)
+    (Arc::new(DecodeContext::new(decode, Some(Warm::new(warm_bytes)))), spares)
 }
 
-fn look(name: &str, size: usize, codec: &Arc<Codec<ConfigMap>>) -> Object<ConfigMap> {
+fn look(name: &str, size: usize, codec: &Arc<DecodeContext<ConfigMap>>) -> Object<ConfigMap> {
     let object = packed(name, size, codec).stored().object();
     assert!(object.data.is_some());
     object
@@ -251,7 +251,7 @@ fn a_value_that_is_large_is_not_kept_for_another_to_be_made_of() {
 
 #[test]
 fn what_several_look_into_at_once_has_the_next_ones_decoded_before_they_are_told() {
-    let known = Arc::new(OnceLock::<Weak<Codec<ConfigMap>>>::new());
+    let known = Arc::new(OnceLock::<Weak<DecodeContext<ConfigMap>>>::new());
     let codec = Arc::clone(&known);
     // Decoding lasts until another waits for it.
     let decode = move |bytes: &[u8], _| {
@@ -263,7 +263,7 @@ fn what_several_look_into_at_once_has_the_next_ones_decoded_before_they_are_told
         assert!((0..PATIENCE).any(waits), "nobody waits");
         kube_wire::decode_object(bytes, kube_wire::DecodeOptions::default())
     };
-    let made = Arc::new(Codec::new(decode, None));
+    let made = Arc::new(DecodeContext::new(decode, None));
     known.set(Arc::downgrade(&made)).unwrap();
     assert!(!(0..1_000).any(|_| made.ahead().take()), "nobody has looked yet");
     let object = unseen("x", &made, true);

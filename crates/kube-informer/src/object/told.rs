@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use super::packed::{Codec, View};
+use super::packed::{DecodeContext, View};
 
 /// Of the objects that are decoded before they are told, one in so many is not: to see whether anybody looks.
 const PROBE: usize = 64;
@@ -39,12 +39,12 @@ pub(super) struct Told<K> {
     view: OnceLock<Arc<View<K>>>,
     /// Somebody is about to decode it, or has.
     begun: AtomicBool,
-    codec: Arc<Codec<K>>,
+    codec: Arc<DecodeContext<K>>,
 }
 
 impl<K> Told<K> {
     /// One that nobody has looked at.
-    pub(super) fn new(codec: Arc<Codec<K>>) -> Self {
+    pub(super) fn new(codec: Arc<DecodeContext<K>>) -> Self {
         Self { view: OnceLock::new(), begun: AtomicBool::new(false), codec }
     }
 

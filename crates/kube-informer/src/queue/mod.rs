@@ -223,7 +223,7 @@ mod tests {
     use kube_wire::ObjectKey;
 
     use super::*;
-    use crate::object::Codec;
+    use crate::object::DecodeContext;
 
     fn added(number: usize) -> Delta<ConfigMap> {
         let mut object = ConfigMap::default();
@@ -264,7 +264,7 @@ mod tests {
 
     /// An object that rests as so many bytes.
     fn large(bytes: usize) -> Object<ConfigMap> {
-        let codec = Codec::new(|_, _| Ok(Box::default()), None);
+        let codec = DecodeContext::new(|_, _| Ok(Box::default()), None);
         Object::packed_at_rest(Box::default(), vec![0; bytes].into(), &Arc::new(codec))
     }
 

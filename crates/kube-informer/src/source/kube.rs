@@ -3,7 +3,6 @@
 use std::any::TypeId;
 use std::borrow::Cow;
 use std::fmt;
-use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -13,7 +12,7 @@ use http::{Request, Response, header};
 use kube_client::Client;
 use kube_client::client::Body;
 use kube_core::{ClusterResourceScope, Resource, TypeMeta};
-use kube_wire::{DecodeOptions, Encoding, Limits};
+use kube_wire::{Codec, DecodeOptions, Encoding, Limits};
 use serde::de::DeserializeOwned;
 
 use super::stream::{Reading, list_stream, watch_stream};
@@ -71,19 +70,19 @@ pub struct KubeSource<K> {
     tweak: Tweak,
     options: DecodeOptions,
     limits: Limits,
-    kind: PhantomData<fn() -> K>,
+    codec: Codec<K>,
 }
 
-impl<K: Resource> KubeSource<K> {
+impl<K: Resource + DeserializeOwned + 'static> KubeSource<K> {
     /// All objects of a kind, in all namespaces.
     pub fn all(client: Client, kind: &K::DynamicType) -> Self {
-        Self::at(client, None, kind)
+        Self::decoding(Codec::serde(), client, None, kind)
     }
 
     /// The objects of a kind in one namespace; in all if its name is empty. Lists and watches of a type without
     /// namespaces fail.
     pub fn namespaced(client: Client, namespace: &str, kind: &K::DynamicType) -> Self {
-        Self::at(client, Some(namespace), kind)
+        Self::decoding(Codec::serde(), client, Some(namespace), kind)
     }
 
     /// The objects of a kind in several namespaces: a source for each, for
@@ -96,7 +95,9 @@ impl<K: Resource> KubeSource<K> {
         let one = |namespace: N| Self::namespaced(client.clone(), namespace.as_ref(), kind);
         namespaces.into_iter().map(one).collect()
     }
+}
 
+impl<K: Resource> KubeSource<K> {
     /// Only objects with these labels.
     #[must_use]
     pub fn labels(mut self, selector: impl Into<String>) -> Self {
@@ -154,7 +155,13 @@ impl<K: Resource> KubeSource<K> {
         self
     }
 
-    fn at(client: Client, namespace: Option<&str>, kind: &K::DynamicType) -> Self {
+    /// The objects of a kind, in one namespace or in all, for a type that is decoded in this way.
+    pub(crate) fn decoding(
+        codec: Codec<K>,
+        client: Client,
+        namespace: Option<&str>,
+        kind: &K::DynamicType,
+    ) -> Self {
         let namespace = namespace.filter(|namespace| !namespace.is_empty());
         let scope = Scope {
             group: K::group(kind).into_owned(),
@@ -180,7 +187,7 @@ impl<K: Resource> KubeSource<K> {
             tweak: Tweak::default(),
             options: DecodeOptions::default(),
             limits: Limits::default(),
-            kind: PhantomData,
+            codec,
         }
     }
 }
@@ -299,7 +306,7 @@ pub(crate) fn is_cluster_scoped<K: Resource + 'static>() -> bool {
     TypeId::of::<K::Scope>() == TypeId::of::<ClusterResourceScope>()
 }
 
-impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ListWatch<K> for KubeSource<K> {
+impl<K: Resource + Send + Sync + 'static> ListWatch<K> for KubeSource<K> {
     fn scope(&self) -> Scope {
         self.scope.clone()
     }
@@ -312,7 +319,7 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ListWatch<K> for Ku
         async move {
             self.check_scope()?;
             let (body, reading) = self.get(&self.list_uri(request), false).await?;
-            Ok(list_stream(body, reading, want))
+            Ok(list_stream(body, reading, self.codec, want))
         }
         .boxed()
     }
@@ -325,7 +332,7 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> ListWatch<K> for Ku
         async move {
             self.check_scope()?;
             let (body, reading) = self.get(&self.watch_uri(request), true).await?;
-            Ok(watch_stream(body, reading, want, request.initial_events))
+            Ok(watch_stream(body, reading, self.codec, want, request.initial_events))
         }
         .boxed()
     }

@@ -4,18 +4,16 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::pipeline::{Cut, pipeline};
+use super::{ListPart, ListStream, SourceError, Want, WatchPart, WatchStream};
+use crate::object::{DecodeContext, Object, Warm, say_kind};
+use crate::panics;
 use kube_client::client::Body;
 use kube_core::{Resource, TypeMeta};
 use kube_wire::{
-    DecodeError, DecodeOptions, Encoding, Event, EventError, Frames, Items, Limits, Piece, ProtoMessage,
-    TooLarge, WireError,
+    Codec, DecodeError, DecodeOptions, Encoding, Event, EventError, Frames, Items, Limits, Piece,
+    ProtoMessage, TooLarge, WireError,
 };
-use serde::de::DeserializeOwned;
-
-use super::pipeline::{Cut, pipeline};
-use super::{ListPart, ListStream, SourceError, Want, WatchPart, WatchStream};
-use crate::object::{Codec, Object, Warm, say_kind};
-use crate::panics;
 
 /// How the pieces of an answer are read.
 #[derive(Clone)]
@@ -30,13 +28,18 @@ pub(super) struct Reading {
 }
 
 /// A list, item by item.
-pub(super) fn list_stream<K>(body: Body, reading: Reading, want: &Arc<Want<K>>) -> ListStream<K>
+pub(super) fn list_stream<K>(
+    body: Body,
+    reading: Reading,
+    decoding: Codec<K>,
+    want: &Arc<Want<K>>,
+) -> ListStream<K>
 where
-    K: Resource + DeserializeOwned + Send + Sync + 'static,
+    K: Resource + Send + Sync + 'static,
 {
     let Reading { encoding, limits, options, metadata_only, types } = reading;
     let cut = List { items: encoding.items(limits), of: types.as_deref().and_then(built_in) };
-    let maker = Maker::new(want, encoding, options, metadata_only, types);
+    let maker = Maker::new(want, decoding, encoding, options, metadata_only, types);
     let decode = move |item: Piece| {
         let item = match item {
             Piece::Whole(item) => item,
@@ -51,8 +54,9 @@ where
             }
             // Packed before it is decoded: what stays is then not among what goes.
             let packed = maker.pack(&item);
-            let made =
-                encoding.decode_object(&item, options).and_then(|object| maker.make(object, packed, true));
+            let made = decoding
+                .object(encoding, &item, options, None)
+                .and_then(|object| maker.make(object, packed, true));
             made.map(|object| object.arrived_as(item.len()))
         });
         let object = object
@@ -66,14 +70,15 @@ where
 pub(super) fn watch_stream<K>(
     body: Body,
     reading: Reading,
+    decoding: Codec<K>,
     want: &Arc<Want<K>>,
     initial: bool,
 ) -> WatchStream<K>
 where
-    K: Resource + DeserializeOwned + Send + Sync + 'static,
+    K: Resource + Send + Sync + 'static,
 {
     let Reading { encoding, limits, options, metadata_only, types } = reading;
-    let maker = Maker::new(want, encoding, options, metadata_only, types);
+    let maker = Maker::new(want, decoding, encoding, options, metadata_only, types);
     let (initial, spent) = (AtomicBool::new(initial), Arc::clone(want.spent()));
     let decode = move |frame: Piece| {
         let frame = match frame {
@@ -98,7 +103,7 @@ where
                 Some(part) => part,
                 None => {
                     let packed = encoding.split_event(&frame).and_then(|(_, object)| maker.pack(object));
-                    let event = encoding.decode_event_into(&frame, options, spare);
+                    let event = decoding.event(encoding, &frame, options, spare);
                     let make = |decoded| Ok(maker.make(decoded, packed, at_rest)?.arrived_as(frame.len()));
                     event.map(|event| taken(event, make))
                 }
@@ -144,6 +149,7 @@ fn unless_panic<T>(decode: impl FnOnce() -> T) -> Result<T, String> {
 /// Makes handles of what was decoded.
 struct Maker<K> {
     want: Arc<Want<K>>,
+    decoding: Codec<K>,
     encoding: Encoding,
     options: DecodeOptions,
     metadata_only: bool,
@@ -152,16 +158,17 @@ struct Maker<K> {
     unseen: bool,
 }
 
-impl<K: Resource + DeserializeOwned + Send + Sync + 'static> Maker<K> {
+impl<K: Resource + Send + Sync + 'static> Maker<K> {
     fn new(
         want: &Arc<Want<K>>,
+        decoding: Codec<K>,
         encoding: Encoding,
         options: DecodeOptions,
         metadata_only: bool,
         types: Option<Arc<TypeMeta>>,
     ) -> Self {
-        let unseen = want.takes_unseen() && encoding.is_plain();
-        Self { want: Arc::clone(want), encoding, options, metadata_only, types, unseen }
+        let unseen = decoding.is_complete() && want.takes_unseen() && encoding.is_plain();
+        Self { want: Arc::clone(want), decoding, encoding, options, metadata_only, types, unseen }
     }
 
     /// What is kept of an object that is to rest as bytes.
@@ -232,16 +239,17 @@ impl<K: Resource + DeserializeOwned + Send + Sync + 'static> Maker<K> {
         unseen.then_some(Ok(part))
     }
 
-    fn codec(&self, warm: Option<Warm<K>>) -> Codec<K> {
-        let (encoding, options, types) = (self.encoding, self.options, self.types.clone());
+    fn codec(&self, warm: Option<Warm<K>>) -> DecodeContext<K> {
+        let (decoding, encoding, options, types) =
+            (self.decoding, self.encoding, self.options, self.types.clone());
         let decode = move |bytes: &[u8], spare: Option<Box<K>>| {
-            let mut object = encoding.decode_object_into(bytes, options, spare)?;
+            let mut object = decoding.object(encoding, bytes, options, spare)?;
             if let Some(types) = &types {
                 say_kind(&mut *object, types);
             }
             Ok(object)
         };
-        Codec::new(decode, warm).of_bytes_in(encoding, options)
+        DecodeContext::new(decode, warm).of_bytes_in(encoding, options)
     }
 }
 
@@ -368,17 +376,26 @@ mod tests {
         let table = r#"{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"5"},"columnDefinitions":[],"rows":[{"cells":["a"]}]}"#;
         let reading = reading_as(Encoding::Json);
         let body = || Body::from(table.as_bytes().to_vec());
-        let error = last_of(list_stream::<ConfigMap>(body(), reading.clone(), &want())).await.unwrap_err();
+        let error = last_of(list_stream::<ConfigMap>(body(), reading.clone(), Codec::serde(), &want()))
+            .await
+            .unwrap_err();
         assert!(error.garbled && error.message.contains("Table"), "{error}");
         let list = table.replace("meta.k8s.io/v1", "example.com/v1").replace("rows", "items");
-        let end =
-            last_of(list_stream::<ConfigMap>(Body::from(list.into_bytes()), reading.clone(), &want())).await;
+        let end = last_of(list_stream::<ConfigMap>(
+            Body::from(list.into_bytes()),
+            reading.clone(),
+            Codec::serde(),
+            &want(),
+        ))
+        .await;
         assert!(matches!(end, Ok(ListPart::End(_))), "somebody else's kind of that name: {end:?}");
         let event = format!("{{\"type\":\"ADDED\",\"object\":{table}}}\n");
         let body = || Body::from(event.clone().into_bytes());
-        let part = last_of(watch_stream::<ConfigMap>(body(), reading.clone(), &want(), false)).await;
+        let part =
+            last_of(watch_stream::<ConfigMap>(body(), reading.clone(), Codec::serde(), &want(), false)).await;
         assert!(matches!(part, Ok(WatchPart::Undecodable { .. })), "{part:?}");
-        let part = last_of(watch_stream::<DynamicObject>(body(), reading, &want(), false)).await;
+        let part =
+            last_of(watch_stream::<DynamicObject>(body(), reading, Codec::serde(), &want(), false)).await;
         assert!(matches!(part, Ok(WatchPart::Undecodable { .. })), "whatever the type takes: {part:?}");
     }
 
@@ -386,7 +403,7 @@ mod tests {
     async fn watched(frames: Vec<u8>, residency: Residency) -> Vec<WatchPart<Pod>> {
         let reading = reading_as(Encoding::best_for("", "v1", "Pod"));
         let want = Arc::new(Want::new().residency(residency));
-        let parts = watch_stream::<Pod>(Body::from(frames), reading, &want, false);
+        let parts = watch_stream::<Pod>(Body::from(frames), reading, Codec::serde(), &want, false);
         let parts: Vec<_> = parts.map(Result::unwrap).collect().await;
         parts.into_iter().filter(|part| !matches!(part, WatchPart::Bytes(_))).collect()
     }
@@ -437,7 +454,8 @@ mod tests {
         let want = Arc::new(Want::new().residency(Residency::Packed));
         let watched = async || {
             let body = Body::from([frame(&pod), frame(&pod)].concat());
-            let parts: Vec<_> = watch_stream::<Pod>(body, reading.clone(), &want, false).collect().await;
+            let parts: Vec<_> =
+                watch_stream::<Pod>(body, reading.clone(), Codec::serde(), &want, false).collect().await;
             let object = |part| match part {
                 Ok(WatchPart::Event(Event::Modified(object))) => Some(object),
                 _ => None,
@@ -473,7 +491,13 @@ mod tests {
             let reading = reading_as(encoding);
             let want = Arc::new(Want::new().residency(Residency::default()));
             let body = Body::from(bytes.clone());
-            let part = last_of(watch_stream::<Projection<Pod, Placement>>(body, reading, &want, false));
+            let part = last_of(watch_stream::<Projection<Pod, Placement>>(
+                body,
+                reading,
+                Codec::serde(),
+                &want,
+                false,
+            ));
             let Ok(WatchPart::Event(Event::Modified(object))) = part.await else { panic!("{encoding:?}") };
             assert_eq!(object.spec.node_name.as_deref(), Some("n"));
             assert_eq!((object.key(), object.packed_bytes()), ("a/x", 0));
@@ -482,7 +506,13 @@ mod tests {
 
             type Short = Projection<Pod, Placement, Brief>;
             let want = Arc::new(Want::new().residency(Residency::default()));
-            let part = last_of(watch_stream::<Short>(Body::from(bytes), reading_as(encoding), &want, false));
+            let part = last_of(watch_stream::<Short>(
+                Body::from(bytes),
+                reading_as(encoding),
+                Codec::serde(),
+                &want,
+                false,
+            ));
             let Ok(WatchPart::Event(Event::Modified(object))) = part.await else { panic!("{encoding:?}") };
             assert_eq!(object.spec.node_name.as_deref(), Some("n"));
             assert_eq!((object.key(), object.labels().get("app")), ("a/x", Some("web")));

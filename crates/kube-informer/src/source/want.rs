@@ -8,7 +8,7 @@ use kube_core::Resource;
 use kube_wire::{DecodeError, Encoding, ObjectKey, ProtoMetadata};
 use tokio_util::task::TaskTracker;
 
-use crate::object::{Codec, Identity, Object, Residency, Spent, Warm};
+use crate::object::{DecodeContext, Identity, Object, Residency, Spent, Warm};
 use crate::panics;
 use crate::projection::is_projection;
 
@@ -49,7 +49,7 @@ pub struct Want<K> {
     /// Makes a handle of an object and its bytes, in a way of its own.
     make: Option<Make<K>>,
     /// One for JSON and one for protobuf: a server may answer in either.
-    codecs: [OnceLock<Arc<Codec<K>>>; 2],
+    codecs: [OnceLock<Arc<DecodeContext<K>>>; 2],
     /// What the reader has replaced, for those who decode to make new ones of.
     spent: Arc<Spent<K>>,
 }
@@ -159,7 +159,7 @@ impl<K: Resource + 'static> Want<K> {
         written: Written,
         bytes: Option<Box<[u8]>>,
         at_rest: bool,
-        codec: impl FnOnce(Option<Warm<K>>) -> Codec<K>,
+        codec: impl FnOnce(Option<Warm<K>>) -> DecodeContext<K>,
     ) -> Result<Object<K>, DecodeError> {
         if let Some(make) = &self.make {
             let none = || DecodeError { key: None, why: "its bytes make no sense".to_owned() };
@@ -185,7 +185,7 @@ impl<K: Resource + 'static> Want<K> {
     /// type takes whatever is right.
     pub(crate) fn takes_unseen(&self) -> bool {
         // Types of other crates may be of another mind about what is right.
-        self.make.is_none() && self.packs() && std::any::type_name::<K>().starts_with("k8s_openapi::")
+        self.make.is_none() && self.packs()
     }
 
     /// Whether the next object should be decoded before it is told, though it need not be.
@@ -200,7 +200,7 @@ impl<K: Resource + 'static> Want<K> {
         bytes: Box<[u8]>,
         encoding: Encoding,
         at_rest: bool,
-        codec: impl FnOnce(Option<Warm<K>>) -> Codec<K>,
+        codec: impl FnOnce(Option<Warm<K>>) -> DecodeContext<K>,
     ) -> Object<K> {
         let warm = match self.residency {
             Residency::Adaptive { warm_bytes } => Some(warm_bytes),
@@ -220,8 +220,8 @@ impl<K: Resource + 'static> Want<K> {
         &self,
         encoding: Encoding,
         warm: Option<usize>,
-        make: impl FnOnce(Option<Warm<K>>) -> Codec<K>,
-    ) -> &Arc<Codec<K>> {
+        make: impl FnOnce(Option<Warm<K>>) -> DecodeContext<K>,
+    ) -> &Arc<DecodeContext<K>> {
         self.codecs[slot(encoding)].get_or_init(|| Arc::new(make(warm.map(Warm::new))))
     }
 }

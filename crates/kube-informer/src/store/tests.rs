@@ -10,7 +10,7 @@ use kube_core::{Expression, Selector};
 use serde_json::json;
 
 use super::*;
-use crate::object::Codec;
+use crate::object::DecodeContext;
 
 /// A pod that rests as bytes if its version is even, and decoded if it is odd.
 fn pod(namespace: &str, name: &str, node: &str, version: u64) -> Object<Pod> {
@@ -20,7 +20,7 @@ fn pod(namespace: &str, name: &str, node: &str, version: u64) -> Object<Pod> {
     }
     let bytes = serde_json::to_vec(&pod).unwrap();
     let decode = |bytes: &[u8], _| kube_wire::decode_object(bytes, kube_wire::DecodeOptions::default());
-    Object::packed(Box::new(pod), bytes.into(), &Arc::new(Codec::new(decode, None)))
+    Object::packed(Box::new(pod), bytes.into(), &Arc::new(DecodeContext::new(decode, None)))
 }
 
 fn decoded_pod(namespace: &str, name: &str, node: &str, version: u64) -> Pod {
@@ -382,14 +382,14 @@ fn readers_see_whole_steps_while_a_writer_works() {
 }
 
 /// A codec of pods, and how often it was used.
-fn counting() -> (Arc<Codec<Pod>>, impl Fn() -> usize) {
+fn counting() -> (Arc<DecodeContext<Pod>>, impl Fn() -> usize) {
     let count = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&count);
     let decode = move |bytes: &[u8], _| {
         counted.fetch_add(1, Ordering::Relaxed);
         kube_wire::decode_object(bytes, kube_wire::DecodeOptions::default())
     };
-    (Arc::new(Codec::new(decode, None)), move || count.load(Ordering::Relaxed))
+    (Arc::new(DecodeContext::new(decode, None)), move || count.load(Ordering::Relaxed))
 }
 
 #[test]
@@ -415,7 +415,13 @@ fn packed_objects_are_found_selected_and_removed_without_being_decoded() {
 }
 
 /// A pod with a label, of which nobody holds the value.
-fn at_rest(namespace: &str, name: &str, app: &str, version: u64, codec: &Arc<Codec<Pod>>) -> Object<Pod> {
+fn at_rest(
+    namespace: &str,
+    name: &str,
+    app: &str,
+    version: u64,
+    codec: &Arc<DecodeContext<Pod>>,
+) -> Object<Pod> {
     let mut pod = decoded_pod(namespace, name, "n1", version);
     pod.metadata.labels = Some([("app".to_owned(), app.to_owned())].into());
     let bytes = serde_json::to_vec(&pod).unwrap();
@@ -521,9 +527,9 @@ fn what_an_index_has_looked_into_is_held_for_those_who_are_told_but_not_all_of_a
 }
 
 /// A pod that will be told, and that nobody has looked into; and its codec.
-fn arriving() -> (Object<Pod>, Arc<Codec<Pod>>) {
+fn arriving() -> (Object<Pod>, Arc<DecodeContext<Pod>>) {
     let decode = |bytes: &[u8], _| kube_wire::decode_object(bytes, kube_wire::DecodeOptions::default());
-    let codec = Arc::new(Codec::new(decode, None));
+    let codec = Arc::new(DecodeContext::new(decode, None));
     let bytes = serde_json::to_vec(&decoded_pod("a", "x", "n1", 2)).unwrap().into();
     let identity = crate::object::Identity { namespace: "a", name: "x", ..Default::default() };
     (Object::unseen(identity, std::iter::empty(), bytes, &codec, true), codec)
@@ -534,7 +540,7 @@ fn where_an_index_looks_into_objects_the_next_ones_are_decoded_before_they_come(
     let (object, codec) = arriving();
     let store = Store::new();
     store.write(vec![Write::Put(object)], None);
-    let ahead = |codec: &Codec<Pod>| (0..2).any(|_| codec.ahead().take());
+    let ahead = |codec: &DecodeContext<Pod>| (0..2).any(|_| codec.ahead().take());
     assert!(!ahead(&codec), "namespaces are known without");
     by_node(&store);
     let (object, codec) = arriving();

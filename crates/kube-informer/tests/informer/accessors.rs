@@ -16,6 +16,7 @@ use kube_informer::{
     MetadataSharedInformerFactory, ObjectOrMetadataInformerFactory, SharedInformer, SharedInformerFactory,
 };
 use kube_testserver::TestServer;
+use kube_wire::Codec;
 use serde::de::DeserializeOwned;
 
 use crate::support::Strict;
@@ -68,9 +69,9 @@ async fn accessors_lead_to_the_informer_and_the_lister_that_everybody_shares() {
 struct Names(BTreeSet<(String, String, String, String)>);
 
 impl Visit for Names {
-    fn visit<K>(&mut self)
+    fn visit<K>(&mut self, _: impl FnOnce() -> Codec<K>)
     where
-        K: Resource<DynamicType = ()> + DeserializeOwned + Send + Sync + 'static,
+        K: Resource<DynamicType = ()> + Send + Sync + 'static,
     {
         let name = (K::group(&()), K::version(&()), K::plural(&()), K::kind(&()));
         let name = (name.0.into_owned(), name.1.into_owned(), name.2.into_owned(), name.3.into_owned());

@@ -1,13 +1,9 @@
-//! What is inside a value: the members of an object, the elements of a list, the variant of an enum.
-
-use serde::de::{DeserializeSeed, EnumAccess, MapAccess, SeqAccess, Unexpected, VariantAccess, Visitor};
-use serde::{Deserializer, de};
+//! What is inside a value: the members of an object, the elements of a list.
 
 use super::Place;
 use super::decoder::Decoder;
-use super::error::Error;
-use super::key::Key;
 use super::read::Text;
+use crate::value::Error;
 
 /// The members of an object, without those that are hidden.
 pub(crate) struct Members<'a, 'de> {
@@ -80,48 +76,27 @@ impl<'a, 'de> Members<'a, 'de> {
         self.json.reader.raw_value()
     }
 
-    /// An error in the value behind the name.
+    /// The name that was read last.
     #[cold]
-    fn blame(&self, error: Error) -> Error {
-        match self.json.reader.string_at(self.name_at) {
-            Ok(name) => error.below(&name),
-            Err(_) => error,
-        }
+    pub(crate) fn last_name(&self) -> Result<Text<'de>, Error> {
+        self.json.reader.string_at(self.name_at)
     }
 
     /// The value behind the name.
     pub(crate) fn value(&mut self) -> Result<&mut Decoder<'de>, Error> {
         self.json.reader.colon()?;
+        self.json.place = self.below;
         Ok(self.json)
     }
-}
 
-impl<'de> MapAccess<'de> for Members<'_, 'de> {
-    type Error = Error;
-
-    #[inline]
-    fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Error> {
-        match self.name()? {
-            Some(name) => seed.deserialize(Key(name)).map(Some),
-            None => Ok(None),
-        }
-    }
-
-    #[inline]
-    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Error> {
-        self.json.reader.colon()?;
-        if self.below == Place::Inside {
-            return seed.deserialize(&mut *self.json).map_err(|error| self.blame(error));
-        }
-        self.json.place = self.below;
-        let value = seed.deserialize(&mut *self.json);
-        self.json.place = Place::Inside;
-        value.map_err(|error| self.blame(error))
+    /// Goes behind the object, of which nothing may be left.
+    pub(crate) fn end(self) -> Result<(), Error> {
+        self.json.close(b'{')
     }
 }
 
 /// The elements of a list, which is known to have so many.
-pub(super) struct Elements<'a, 'de> {
+pub(crate) struct Elements<'a, 'de> {
     json: &'a mut Decoder<'de>,
     len: usize,
     left: usize,
@@ -133,13 +108,9 @@ impl<'a, 'de> Elements<'a, 'de> {
     pub(super) fn new(json: &'a mut Decoder<'de>, len: usize) -> Self {
         Self { json, len, left: len, first: true }
     }
-}
 
-impl<'de> SeqAccess<'de> for Elements<'_, 'de> {
-    type Error = Error;
-
-    #[inline]
-    fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Error> {
+    /// The next element; none at the end.
+    pub(crate) fn element(&mut self) -> Result<Option<&mut Decoder<'de>>, Error> {
         let reader = &mut self.json.reader;
         let next = reader.peek();
         if next == Some(b']') {
@@ -157,59 +128,22 @@ impl<'de> SeqAccess<'de> for Elements<'_, 'de> {
             return Err(reader.wanted_in(b'['));
         }
         self.left = self.left.saturating_sub(1);
-        let index = |elements: &Self| (elements.len - elements.left).saturating_sub(1);
-        seed.deserialize(&mut *self.json).map(Some).map_err(|error| error.in_element(index(self)))
+        self.json.place = Place::Inside;
+        Ok(Some(self.json))
     }
 
-    fn size_hint(&self) -> Option<usize> {
-        Some(self.left)
-    }
-}
-
-/// The variant of an enum, which may have a value behind it.
-pub(super) struct Variant<'a, 'de> {
-    pub(super) name: Text<'de>,
-    pub(super) json: Option<&'a mut Decoder<'de>>,
-}
-
-/// The value behind the name of a variant.
-pub(super) struct VariantValue<'a, 'de>(Option<&'a mut Decoder<'de>>);
-
-impl<'a, 'de> EnumAccess<'de> for Variant<'a, 'de> {
-    type Error = Error;
-    type Variant = VariantValue<'a, 'de>;
-
-    fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, Self::Variant), Error> {
-        Ok((seed.deserialize(Key(self.name))?, VariantValue(self.json)))
-    }
-}
-
-impl<'a, 'de> VariantValue<'a, 'de> {
-    fn some(self, expected: &'static str) -> Result<&'a mut Decoder<'de>, Error> {
-        self.0.ok_or_else(|| de::Error::invalid_type(Unexpected::UnitVariant, &expected))
-    }
-}
-
-impl<'de> VariantAccess<'de> for VariantValue<'_, 'de> {
-    type Error = Error;
-
-    fn unit_variant(self) -> Result<(), Error> {
-        self.0.map_or(Ok(()), <() as de::Deserialize>::deserialize)
+    /// The number of the element that was read last.
+    pub(crate) fn index(&self) -> usize {
+        (self.len - self.left).saturating_sub(1)
     }
 
-    fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, Error> {
-        seed.deserialize(self.some("newtype variant")?)
+    /// How many elements are left.
+    pub(crate) fn left(&self) -> usize {
+        self.left
     }
 
-    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Error> {
-        self.some("tuple variant")?.deserialize_seq(visitor)
-    }
-
-    fn struct_variant<V: Visitor<'de>>(
-        self,
-        fields: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Error> {
-        self.some("struct variant")?.deserialize_struct("", fields, visitor)
+    /// Goes behind the list, of which nothing may be left.
+    pub(crate) fn end(self) -> Result<(), Error> {
+        self.json.close(b'[')
     }
 }

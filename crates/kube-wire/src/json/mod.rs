@@ -7,8 +7,6 @@
 
 mod access;
 mod decoder;
-mod error;
-mod key;
 mod lists;
 mod pass;
 mod read;
@@ -17,9 +15,9 @@ mod text;
 use serde::de::DeserializeOwned;
 
 use crate::object::DecodeOptions;
-pub(crate) use access::Members;
+use crate::value::Error;
+pub(crate) use access::{Elements, Members};
 pub(crate) use decoder::Decoder;
-pub(crate) use error::Error;
 
 /// Decodes one object from all of a text.
 pub(crate) fn from_text<K: DeserializeOwned + 'static>(
@@ -225,11 +223,10 @@ mod tests {
             r#"{"text":"a\n\"b\"","bytes":"a\\b","unit":null,"nothing":null,"pair":[1,"x"],"list":[[],[1,2]]}"#,
             r#"{"text":"grüße","bytes":"plain","nothing":4,"inner":{"text":"x","inner":null}}"#,
             r#"{"by_number":{"-3":true,"4":false},"by_truth":{"true":1}}"#,
-            r#"{"choices":["Nothing",{"One":1},{"Two":[1,2]},{"Named":{"a":1}},{"Named":[1]},{"Nothing":null}]}"#,
+            r#"{"choices":["Nothing",{"One":1},{"Two":[1,2]},{"Named":{"a":1}},{"Nothing":null}]}"#,
             r#"{"unknown":[{"a":"\u0000"},-1.5e3,[],true],"also":{},"small":0}"#,
             r#"{"part":1e400}"#,
             r#"{"part":-0}"#,
-            "[true,1,2,3,4]",
             // Nothing of this fits.
             r#"{"truth":1}"#,
             r#"{"small":300}"#,
@@ -285,6 +282,22 @@ mod tests {
                     assert!(ours.contains(" at line 1 column ") || text.contains('\n'), "{ours}");
                 }
             }
+        }
+    }
+
+    /// serde_json takes the elements for the fields in their order; no API server writes them so.
+    #[test]
+    fn a_struct_is_not_made_of_a_list() {
+        for (text, why) in [
+            ("[true,1,2,3,4]", "invalid type: sequence, expected struct All"),
+            (
+                r#"{"choices":[{"Named":[1]}]}"#,
+                "invalid type: sequence, expected struct variant Choice::Named in choices[0]",
+            ),
+        ] {
+            assert!(serde_json::from_str::<All>(text).is_ok(), "{text}");
+            let ours = ours::<All>(text).unwrap_err();
+            assert_eq!(ours.split(" at line ").next().unwrap(), why);
         }
     }
 

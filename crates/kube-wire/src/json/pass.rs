@@ -1,7 +1,7 @@
 //! Values that nobody wants, passed over. They are looked at as far as is needed to know that they are JSON.
 
-use super::error::Error;
 use super::text;
+use crate::value::Error;
 
 /// Goes behind a value. `around` is memory for what is open around the innermost list or object in it, and empty.
 pub(super) fn value(text: &[u8], at: &mut usize, around: &mut Vec<u8>) -> Result<(), Error> {

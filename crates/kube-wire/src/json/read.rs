@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::error::Error;
 use super::{pass, text};
+use crate::value::Error;
 
 /// A string: as it stands in the text, unless it has escapes.
 pub(super) type Text<'de> = Cow<'de, str>;

@@ -2,10 +2,6 @@
 
 use std::fmt;
 
-use serde::de::{self, Expected, Unexpected};
-
-use crate::redact::{self, Path};
-
 /// Bytes that are not what their type says; it has no value of the object in it. Small, because every step of decoding may return one.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ProtoError(Box<Cause>);
@@ -34,9 +30,8 @@ pub(crate) enum Cause {
     /// A value that its type cannot hold.
     #[error("{0}")]
     Value(String),
-    /// What the type that is decoded does not accept.
-    #[error("{why}{path}")]
-    Type { why: String, path: Path },
+    #[error("missing field `{0}`")]
+    Missing(&'static str),
 }
 
 impl Cause {
@@ -48,20 +43,6 @@ impl Cause {
 }
 
 impl ProtoError {
-    #[cold]
-    fn of_type(why: String) -> Self {
-        Cause::Type { why, path: Path::default() }.into()
-    }
-
-    /// The same for somebody who knows where it is.
-    #[cold]
-    pub(super) fn below(mut self, grow: impl FnOnce(&mut Path)) -> Self {
-        if let Cause::Type { path, .. } = &mut *self.0 {
-            grow(path);
-        }
-        self
-    }
-
     /// There would be more, if the bytes had not ended.
     pub(crate) fn is_truncation(&self) -> bool {
         *self.0 == Cause::Truncated
@@ -87,37 +68,3 @@ impl fmt::Display for ProtoError {
 }
 
 impl std::error::Error for ProtoError {}
-
-impl de::Error for ProtoError {
-    fn custom<T: fmt::Display>(_: T) -> Self {
-        Self::of_type(redact::REFUSED.to_owned())
-    }
-
-    fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Self::of_type(redact::invalid_type(&found, expected))
-    }
-
-    fn invalid_value(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Self::of_type(redact::invalid_value(&found, expected))
-    }
-
-    fn invalid_length(len: usize, expected: &dyn Expected) -> Self {
-        Self::of_type(format!("invalid length {len}, expected {expected}"))
-    }
-
-    fn unknown_variant(_: &str, expected: &'static [&'static str]) -> Self {
-        Self::of_type(redact::unknown_variant(expected))
-    }
-
-    fn unknown_field(name: &str, expected: &'static [&'static str]) -> Self {
-        Self::of_type(redact::unknown_field(name, expected))
-    }
-
-    fn missing_field(name: &'static str) -> Self {
-        Self::of_type(format!("missing field `{name}`"))
-    }
-
-    fn duplicate_field(name: &'static str) -> Self {
-        Self::of_type(format!("duplicate field `{name}`"))
-    }
-}

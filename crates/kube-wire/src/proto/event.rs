@@ -3,7 +3,7 @@
 use serde::de::DeserializeOwned;
 
 use super::envelope::ProtoEnvelope;
-use super::error::ProtoError;
+use super::error::{Cause, ProtoError};
 use super::meta::{ProtoMetadata, peek_key_proto};
 use super::object::decode_typed;
 use super::table::ProtoMessage;
@@ -89,9 +89,9 @@ fn open(frame: &[u8]) -> Result<(&str, &[u8]), ProtoError> {
         }
     }
     match object {
-        _ if event.is_empty() => Err(serde::de::Error::missing_field("type")),
+        _ if event.is_empty() => Err(Cause::Missing("type").into()),
         Some(object) => Ok((event, object)),
-        None => Err(serde::de::Error::missing_field("object")),
+        None => Err(Cause::Missing("object").into()),
     }
 }
 

@@ -1,12 +1,9 @@
-//! The fields of a message, as serde's map.
-
-use serde::de::value::BorrowedStrDeserializer;
-use serde::de::{DeserializeSeed, MapAccess};
+//! The fields of a message, one after the other.
 
 use super::MAX_DEPTH;
 use super::error::{Cause, ProtoError};
 use super::table::{Field, Message, Step};
-use super::value::{Context, Slot, Value};
+use super::value::{Context, Slot};
 use super::wanted::{self, Names};
 use super::wire::{BYTES, Raw, Reader, Tag, VARINT};
 use crate::object::DecodeOptions;
@@ -19,7 +16,7 @@ pub(super) const MAX_INLINE_DEPTH: usize = 2;
 /// A type gets each field once. That is sure while numbers rise, as they do in what encoders write; what comes twice
 /// would have to be merged with what was handed out already. So numbers that do not rise end this walk, and the bytes
 /// are put in order and read anew ([`super::order`]).
-pub(super) struct Fields<'a, 'de> {
+pub(crate) struct Fields<'a, 'de> {
     at: Level<'de>,
     /// The messages around the inlined one that the walk is in, from the outside; most have none.
     outer: [Option<Level<'de>>; MAX_INLINE_DEPTH],
@@ -64,7 +61,7 @@ impl<'a, 'de> Fields<'a, 'de> {
 
     /// The same without those that a struct does not name. One that names nothing does not say what it wants.
     #[inline]
-    pub(super) fn named(mut self, names: Names) -> Self {
+    pub(crate) fn named(mut self, names: Names) -> Self {
         if !names.is_empty() {
             self.at.steps = wanted::steps(self.slot.context.table, self.at.message, names);
         }
@@ -84,7 +81,7 @@ impl<'a, 'de> Fields<'a, 'de> {
 
     /// Goes to the next field that JSON would show; none at the end.
     #[inline]
-    pub(super) fn advance(&mut self) -> Result<Option<&'static Field>, ProtoError> {
+    pub(crate) fn advance(&mut self) -> Result<Option<&'static Field>, ProtoError> {
         if self.at.reader.rest().is_empty() && self.outer_levels == 0 { Ok(None) } else { self.step() }
     }
 
@@ -152,7 +149,7 @@ impl<'a, 'de> Fields<'a, 'de> {
     /// Looks at all fields, and makes nothing of them.
     pub(super) fn check(&mut self) -> Result<(), ProtoError> {
         while self.advance()?.is_some() {
-            Value(&self.slot).check()?;
+            self.slot.check()?;
         }
         Ok(())
     }
@@ -164,7 +161,7 @@ impl<'a, 'de> Fields<'a, 'de> {
 
     /// What [`advance`](Self::advance) went to.
     #[inline]
-    pub(super) fn slot(&self) -> &Slot<'a, 'de> {
+    pub(crate) fn slot(&self) -> &Slot<'a, 'de> {
         &self.slot
     }
 
@@ -197,22 +194,6 @@ impl<'de> Level<'de> {
     #[inline]
     fn new(context: &Context, message: Message, bytes: &'de [u8]) -> Self {
         Self { reader: Reader::new(bytes), steps: context.table.steps(message), last: 0, message }
-    }
-}
-
-impl<'de> MapAccess<'de> for Fields<'_, 'de> {
-    type Error = ProtoError;
-
-    #[inline]
-    fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, ProtoError> {
-        let Some(field) = self.advance()? else { return Ok(None) };
-        seed.deserialize(BorrowedStrDeserializer::new(field.name)).map(Some)
-    }
-
-    #[inline]
-    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, ProtoError> {
-        let name = self.slot.field.name;
-        seed.deserialize(Value(&self.slot)).map_err(|error| error.below(|path| path.name(name)))
     }
 }
 

@@ -1,8 +1,8 @@
 //! One object from its bytes.
 
-use serde::de::value::{BorrowedStrDeserializer, MapAccessDeserializer};
-use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, MapAccess, Visitor};
-use serde::forward_to_deserialize_any;
+use std::fmt::Display;
+
+use serde::de::DeserializeOwned;
 
 use super::check::Anything;
 use super::error::ProtoError;
@@ -11,10 +11,11 @@ use super::meta::peek_key_proto;
 use super::order::put_in_order;
 use super::table::{Field, ProtoMessage, Table};
 use super::typed;
-use super::value::Context;
+use super::value::{Context, Slot};
 use super::wire::Raw;
 use crate::dynamic;
 use crate::object::{DecodeError, DecodeOptions};
+use crate::value::Value;
 
 /// Decodes one object from its protobuf message, without an envelope around it: an item of a list, or what was kept of
 /// one.
@@ -42,7 +43,7 @@ pub(crate) fn decode_typed<K: DeserializeOwned + 'static>(
         return Ok(decoded);
     }
     let context = Context::new(Table::get());
-    match dynamic::decode(Object { context: &context, message, object, types, options }) {
+    match dynamic::decode(Value::Object(Object { context: &context, message, object, types, options })) {
         Ok(decoded) if !context.is_disordered() => Ok(decoded),
         Err(error) if !context.is_disordered() => Err(about(object, &error)),
         _ => decode_disordered(object, message, types, options),
@@ -74,19 +75,19 @@ fn decode_disordered<K: DeserializeOwned + 'static>(
 ) -> Result<K, DecodeError> {
     let ordered = put_in_order(object, message).map_err(|error| about(object, &error))?;
     let context = Context::new(Table::get());
-    dynamic::decode(Object { context: &context, message, object: &ordered, types, options })
+    dynamic::decode(Value::Object(Object { context: &context, message, object: &ordered, types, options }))
         .map_err(|error| about(&ordered, &error))
 }
 
 /// An error with the name of the object that it is about.
 #[cold]
-fn about(object: &[u8], error: &ProtoError) -> DecodeError {
+fn about(object: &[u8], error: &dyn Display) -> DecodeError {
     DecodeError { key: peek_key_proto(object).map(Box::new), why: error.to_string() }
 }
 
-/// A whole object as serde's deserializer.
+/// The message of a whole object.
 #[derive(Clone, Copy)]
-struct Object<'a, 'de> {
+pub(crate) struct Object<'a, 'de> {
     context: &'a Context,
     message: ProtoMessage,
     object: &'de [u8],
@@ -95,53 +96,15 @@ struct Object<'a, 'de> {
 }
 
 impl<'a, 'de> Object<'a, 'de> {
-    fn fields(self) -> Result<ObjectFields<'a, 'de>, ProtoError> {
+    pub(crate) fn fields(self) -> Result<ObjectFields<'a, 'de>, ProtoError> {
         let fields = Fields::of_object(self.context, self.message.message(), self.object, self.options)?;
         let (api_version, kind) = self.types.unzip();
         Ok(ObjectFields { fields, types: [kind, api_version] })
     }
 }
 
-impl<'de> Deserializer<'de> for Object<'_, 'de> {
-    type Error = ProtoError;
-
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ProtoError> {
-        visitor.visit_map(&mut self.fields()?)
-    }
-
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ProtoError> {
-        visitor.visit_some(self)
-    }
-
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        _name: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, ProtoError> {
-        visitor.visit_newtype_struct(self)
-    }
-
-    fn deserialize_enum<V: Visitor<'de>>(
-        self,
-        name: &'static str,
-        variants: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, ProtoError> {
-        MapAccessDeserializer::new(&mut self.fields()?).deserialize_enum(name, variants, visitor)
-    }
-
-    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ProtoError> {
-        visitor.visit_unit()
-    }
-
-    forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq
-        tuple tuple_struct map struct identifier
-    }
-}
-
 /// The fields of an object: its type, if it is known, and then those of its message.
-struct ObjectFields<'a, 'de> {
+pub(crate) struct ObjectFields<'a, 'de> {
     fields: Fields<'a, 'de>,
     /// `kind` and `apiVersion`, until they have been handed out.
     types: [Option<&'de str>; 2],
@@ -150,22 +113,22 @@ struct ObjectFields<'a, 'de> {
 /// The fields that are not in the message, in the order of [`ObjectFields::types`].
 static TYPES: [Field; 2] = [Field::string("kind"), Field::string("apiVersion")];
 
-impl<'de> MapAccess<'de> for ObjectFields<'_, 'de> {
-    type Error = ProtoError;
-
-    fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, ProtoError> {
+impl<'a, 'de> ObjectFields<'a, 'de> {
+    /// Goes to the next field; none at the end.
+    pub(crate) fn advance(&mut self) -> Result<Option<&'static Field>, ProtoError> {
         for (place, field) in self.types.iter_mut().zip(&TYPES) {
             if let Some(text) = place.take() {
                 let slot = self.fields.slot_mut();
                 slot.set_field(field);
                 slot.raw = Raw { number: 0, bytes: text.as_bytes() };
-                return seed.deserialize(BorrowedStrDeserializer::new(field.name)).map(Some);
+                return Ok(Some(field));
             }
         }
-        self.fields.next_key_seed(seed)
+        self.fields.advance()
     }
 
-    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, ProtoError> {
-        self.fields.next_value_seed(seed)
+    /// What [`advance`](Self::advance) went to.
+    pub(crate) fn slot(&self) -> &Slot<'a, 'de> {
+        self.fields.slot()
     }
 }

@@ -1,16 +1,12 @@
 //! Values that come several times: lists and maps.
 
-use serde::de::value::BorrowedStrDeserializer;
-use serde::de::{DeserializeSeed, MapAccess, SeqAccess};
-
 use super::error::ProtoError;
-use super::value::{Slot, Value};
+use super::value::Slot;
 use super::wire::{BYTES, Raw, Reader, Tag, text};
-use crate::redact::Path;
 
 /// The elements of a repeated field, which follow each other. They were counted before, so that lists are allocated at
 /// their size.
-pub(super) struct Elements<'a, 'de> {
+pub(crate) struct Elements<'a, 'de> {
     reader: Reader<'de>,
     /// The integers that are packed into the field that was read last.
     packed: Reader<'de>,
@@ -32,12 +28,12 @@ impl<'a, 'de> Elements<'a, 'de> {
 
     /// What [`advance`](Self::advance) went to.
     #[inline]
-    pub(super) fn slot(&self) -> &Slot<'a, 'de> {
+    pub(crate) fn slot(&self) -> &Slot<'a, 'de> {
         &self.slot
     }
 
     /// Goes to the next element; false at the end.
-    pub(super) fn advance(&mut self) -> Result<bool, ProtoError> {
+    pub(crate) fn advance(&mut self) -> Result<bool, ProtoError> {
         loop {
             if let Some(number) = self.packed.packed()? {
                 self.slot.set_element(Raw { number, bytes: &[] });
@@ -60,25 +56,10 @@ impl<'a, 'de> Elements<'a, 'de> {
         self.count = self.count.saturating_sub(1);
         Ok(true)
     }
-}
 
-impl<'de> SeqAccess<'de> for Elements<'_, 'de> {
-    type Error = ProtoError;
-
-    #[inline]
-    fn next_element_seed<S: DeserializeSeed<'de>>(
-        &mut self,
-        seed: S,
-    ) -> Result<Option<S::Value>, ProtoError> {
-        if !self.advance()? {
-            return Ok(None);
-        }
-        seed.deserialize(Value(&self.slot)).map(Some).map_err(|error| error.below(Path::some_element))
-    }
-
-    #[inline]
-    fn size_hint(&self) -> Option<usize> {
-        Some(self.count)
+    /// How many elements are left.
+    pub(crate) fn left(&self) -> usize {
+        self.count
     }
 }
 
@@ -86,7 +67,7 @@ impl<'de> SeqAccess<'de> for Elements<'_, 'de> {
 type Entry<'de> = (&'de [u8], &'de [u8]);
 
 /// The entries of a map, which follow each other.
-pub(super) struct Entries<'a, 'de> {
+pub(crate) struct Entries<'a, 'de> {
     reader: Reader<'de>,
     count: usize,
     slot: Slot<'a, 'de>,
@@ -103,7 +84,7 @@ impl<'a, 'de> Entries<'a, 'de> {
 
     /// What [`advance`](Self::advance) went to.
     #[inline]
-    pub(super) fn slot(&self) -> &Slot<'a, 'de> {
+    pub(crate) fn slot(&self) -> &Slot<'a, 'de> {
         &self.slot
     }
 
@@ -120,6 +101,23 @@ impl<'a, 'de> Entries<'a, 'de> {
         };
         self.slot.set_element(Raw { number: 0, bytes: value });
         Ok(Some(key))
+    }
+
+    /// The same, and the key is text.
+    pub(crate) fn next_key(&mut self) -> Result<Option<&'de str>, ProtoError> {
+        let Some(key) = self.advance()? else { return Ok(None) };
+        self.key = text(key)?;
+        Ok(Some(self.key))
+    }
+
+    /// The key that was read last.
+    pub(crate) fn key(&self) -> &'de str {
+        self.key
+    }
+
+    /// How many entries are left.
+    pub(crate) fn left(&self) -> usize {
+        self.count
     }
 
     /// A key and a value that came in another way than encoders write them. What is left out is zero.
@@ -154,24 +152,4 @@ pub(super) fn in_order(mut entry: Reader<'_>) -> Result<Option<Entry<'_>>, Proto
     }
     let value = entry.bytes()?;
     Ok(entry.rest().is_empty().then_some((key, value)))
-}
-
-impl<'de> MapAccess<'de> for Entries<'_, 'de> {
-    type Error = ProtoError;
-
-    #[inline]
-    fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, ProtoError> {
-        let Some(key) = self.advance()? else { return Ok(None) };
-        self.key = text(key)?;
-        seed.deserialize(BorrowedStrDeserializer::new(self.key)).map(Some)
-    }
-
-    #[inline]
-    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, ProtoError> {
-        seed.deserialize(Value(&self.slot)).map_err(|error| error.below(|path| path.name(self.key)))
-    }
-
-    fn size_hint(&self) -> Option<usize> {
-        Some(self.count)
-    }
 }

@@ -6,6 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use super::error::{Cause, ProtoError};
 use super::wire::{BYTES, Raw, Reader, Tag, text};
 use crate::json::{self, Decoder};
+use crate::value::{Error, Number};
 
 /// A number, or the name of one.
 pub(super) enum IntOrString<'de> {
@@ -52,7 +53,7 @@ pub(super) fn embedded(bytes: &[u8]) -> Result<&[u8], ProtoError> {
 /// Reads JSON text.
 pub(super) fn parse<'de, T>(
     json: &'de str,
-    take: impl FnOnce(&mut Decoder<'de>) -> Result<T, json::Error>,
+    take: impl FnOnce(&mut Decoder<'de>) -> Result<T, Error>,
 ) -> Result<T, ProtoError> {
     json::all_of(json, take).map_err(|error| Cause::Value(format!("json parse error: {error}")).into())
 }
@@ -80,12 +81,7 @@ fn long_first(bytes: &[u8]) -> Result<Option<&[u8]>, ProtoError> {
     Ok(found)
 }
 
-/// Go's JSON has no point in whole numbers, and no way to write infinity.
-pub(super) enum Number {
-    Whole(i64),
-    Float(f64),
-}
-
+/// A number as Go's JSON has it: without a point if it is whole. There is no way to write infinity.
 pub(super) fn number(raw: Raw<'_>) -> Result<Number, ProtoError> {
     /// Below this, every whole number is exact.
     const WHOLE: f64 = 9_007_199_254_740_992.0;
@@ -95,7 +91,7 @@ pub(super) fn number(raw: Raw<'_>) -> Result<Number, ProtoError> {
     }
     let minus_zero = value == 0.0 && value.is_sign_negative();
     if value.fract() == 0.0 && value.abs() <= WHOLE && !minus_zero {
-        return Ok(Number::Whole(value as i64));
+        return Ok(Number::Signed(value as i64));
     }
     Ok(Number::Float(value))
 }

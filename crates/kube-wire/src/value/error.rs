@@ -1,48 +1,57 @@
-//! What is wrong with a text.
+//! Why a type cannot be made of a value.
 
 use std::fmt;
 
 use serde::de::{Expected, Unexpected};
 
+use crate::proto::ProtoError;
 use crate::redact::{self, Path};
 
-/// Why a text cannot be decoded; it has no value of the text in it. Behind a pointer, because it is handed on through every value
-/// that is decoded.
+/// Why a value cannot be decoded; it has no value of the object in it. Behind a pointer, because it is handed on through every
+/// value that is decoded.
 pub(crate) struct Error(Box<Why>);
 
 struct Why {
     text: String,
-    /// Where in the value that is being decoded.
-    path: Path,
+    /// Where in the value that is being decoded; none if the bytes are wrong, whatever the type.
+    path: Option<Path>,
 }
 
 impl Error {
     #[cold]
-    pub(super) fn new(why: impl Into<String>) -> Self {
-        Self(Box::new(Why { text: why.into(), path: Path::default() }))
+    pub(crate) fn new(why: impl Into<String>) -> Self {
+        Self(Box::new(Why { text: why.into(), path: Some(Path::default()) }))
     }
 
-    /// The same for somebody who knows the member that it is about.
+    /// The error of a text in a message.
     #[cold]
-    pub(super) fn below(mut self, name: &str) -> Self {
-        self.0.path.name(name);
-        self
+    pub(super) fn in_message(&self) -> Self {
+        Self(Box::new(Why { text: format!("json parse error: {self}"), path: None }))
     }
 
-    /// The same for somebody who knows the element that it is about.
+    /// The same for a caller that knows where it is.
     #[cold]
-    pub(super) fn in_element(mut self, index: usize) -> Self {
-        self.0.path.element(index);
+    pub(crate) fn below(mut self, grow: impl FnOnce(&mut Path)) -> Self {
+        if let Some(path) = &mut self.0.path {
+            grow(path);
+        }
         self
     }
 
     /// With the place in the text.
     #[cold]
-    pub(super) fn at(self, text: &str, at: usize) -> Self {
+    pub(crate) fn at(self, text: &str, at: usize) -> Self {
         let before = text.as_bytes().get(..at).unwrap_or(text.as_bytes());
         let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
         let column = before.iter().rev().take_while(|byte| **byte != b'\n').count();
         Self::new(format!("{self} at line {line} column {column}"))
+    }
+}
+
+impl From<ProtoError> for Error {
+    #[cold]
+    fn from(error: ProtoError) -> Self {
+        Self(Box::new(Why { text: error.to_string(), path: None }))
     }
 }
 
@@ -103,7 +112,8 @@ impl serde::de::Error for Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", self.0.text, self.0.path)
+        f.write_str(&self.0.text)?;
+        self.0.path.as_ref().map_or(Ok(()), |path| path.fmt(f))
     }
 }
 

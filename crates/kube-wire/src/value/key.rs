@@ -6,12 +6,10 @@ use serde::de::value::CowStrDeserializer;
 use serde::de::{DeserializeOwned, Deserializer, Visitor};
 use serde::forward_to_deserialize_any;
 
-use super::decoder::{kind_of, visit_number};
 use super::error::Error;
-use super::read::Text;
 
 /// A key is text, or a number or a truth value written as text: the type knows.
-pub(super) struct Key<'de>(pub(super) Text<'de>);
+pub(super) struct Key<'de>(pub(super) Cow<'de, str>);
 
 const ODD: &str = "invalid value: expected key to be a number or a truth value in quotes";
 
@@ -27,10 +25,10 @@ impl<'de> Key<'de> {
     }
 }
 
-macro_rules! numbers_as_text {
-    ($($method:ident)*) => {$(
+macro_rules! parsed {
+    ($($method:ident $visit:ident,)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-            visit_number(kind_of(&self.parsed()?), visitor)
+            visitor.$visit(self.parsed()?)
         }
     )*};
 }
@@ -66,21 +64,20 @@ impl<'de> Deserializer<'de> for Key<'de> {
         CowStrDeserializer::new(self.0).deserialize_enum(name, variants, visitor)
     }
 
-    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        visitor.visit_bool(self.parsed()?)
-    }
-
-    fn deserialize_i128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        visitor.visit_i128(self.parsed()?)
-    }
-
-    fn deserialize_u128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        visitor.visit_u128(self.parsed()?)
-    }
-
-    numbers_as_text! {
-        deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_u8 deserialize_u16 deserialize_u32
-        deserialize_u64 deserialize_f32 deserialize_f64
+    parsed! {
+        deserialize_bool visit_bool,
+        deserialize_i8 visit_i64,
+        deserialize_i16 visit_i64,
+        deserialize_i32 visit_i64,
+        deserialize_i64 visit_i64,
+        deserialize_i128 visit_i128,
+        deserialize_u8 visit_u64,
+        deserialize_u16 visit_u64,
+        deserialize_u32 visit_u64,
+        deserialize_u64 visit_u64,
+        deserialize_u128 visit_u128,
+        deserialize_f32 visit_f64,
+        deserialize_f64 visit_f64,
     }
 
     fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {

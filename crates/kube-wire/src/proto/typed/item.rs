@@ -15,9 +15,10 @@ use super::super::runs::in_order;
 use super::super::special;
 use super::super::table::{Kind, Shape, Table};
 use super::super::time;
-use super::super::value::{Context, Slot, Value};
+use super::super::value::{Context, Slot};
 use super::super::wire::{BYTES, Raw, Reader, Tag, VARINT, owned_text, text};
 use super::walk::{At, another, bytes, count, number, pass};
+use crate::value::Value;
 
 /// What a field of a struct is: one value, several, or either of them that may not be there.
 pub(super) trait Field: Sized {
@@ -130,7 +131,7 @@ pub(super) fn through_serde<'a, T: Deserialize<'a>>(
         Shape::One => return None,
         Shape::Repeated | Shape::Map => run(reader, start, tag, field).ok()?,
     };
-    *place = T::deserialize(Value(&slot)).ok().filter(|_| !context.is_disordered())?;
+    *place = T::deserialize(Value::Proto(&slot)).ok().filter(|_| !context.is_disordered())?;
     Some(reader.rest())
 }
 

@@ -146,6 +146,16 @@ macro_rules! kinds {
             $(TypeId::of::<K>() == TypeId::of::<k8s_openapi::$($kind)::+>())||+
         }
 
+        $(
+            impl crate::codec::sealed::Sealed for k8s_openapi::$($kind)::+ {}
+
+            impl crate::BuiltIn for k8s_openapi::$($kind)::+ {
+                fn codec() -> crate::Codec<Self> {
+                    crate::codec::built_in()
+                }
+            }
+        )+
+
         /// How each kind is compared with what serde makes of it.
         #[cfg(test)]
         pub(super) const COMPARED: &[super::tests::Compared] = &[
