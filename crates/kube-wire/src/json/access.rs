@@ -90,7 +90,7 @@ impl<'a, 'de> Members<'a, 'de> {
     }
 
     /// Goes behind the object, of which nothing may be left.
-    pub(crate) fn end(self) -> Result<(), Error> {
+    pub(crate) fn end(&mut self) -> Result<(), Error> {
         self.json.close(b'{')
     }
 }
@@ -143,7 +143,7 @@ impl<'a, 'de> Elements<'a, 'de> {
     }
 
     /// Goes behind the list, of which nothing may be left.
-    pub(crate) fn end(self) -> Result<(), Error> {
+    pub(crate) fn end(&mut self) -> Result<(), Error> {
         self.json.close(b'[')
     }
 }

@@ -40,7 +40,7 @@ struct Level<'de> {
 
 impl<'a, 'de> Fields<'a, 'de> {
     /// The fields of a message; `depth` is how many messages are around it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn new(
         context: &'a Context,
         message: Message,
@@ -60,7 +60,7 @@ impl<'a, 'de> Fields<'a, 'de> {
     }
 
     /// The same without those that a struct does not name. One that names nothing does not say what it wants.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn named(mut self, names: Names) -> Self {
         if !names.is_empty() {
             self.at.steps = wanted::steps(self.slot.context.table, self.at.message, names);

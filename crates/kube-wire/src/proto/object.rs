@@ -43,7 +43,7 @@ pub(crate) fn decode_typed<K: DeserializeOwned + 'static>(
         return Ok(decoded);
     }
     let context = Context::new(Table::get());
-    match dynamic::decode(Value::Object(Object { context: &context, message, object, types, options })) {
+    match dynamic::decode(Value::Object(&Object { context: &context, message, object, types, options })) {
         Ok(decoded) if !context.is_disordered() => Ok(decoded),
         Err(error) if !context.is_disordered() => Err(about(object, &error)),
         _ => decode_disordered(object, message, types, options),
@@ -75,7 +75,7 @@ fn decode_disordered<K: DeserializeOwned + 'static>(
 ) -> Result<K, DecodeError> {
     let ordered = put_in_order(object, message).map_err(|error| about(object, &error))?;
     let context = Context::new(Table::get());
-    dynamic::decode(Value::Object(Object { context: &context, message, object: &ordered, types, options }))
+    dynamic::decode(Value::Object(&Object { context: &context, message, object: &ordered, types, options }))
         .map_err(|error| about(&ordered, &error))
 }
 
@@ -96,7 +96,7 @@ pub(crate) struct Object<'a, 'de> {
 }
 
 impl<'a, 'de> Object<'a, 'de> {
-    pub(crate) fn fields(self) -> Result<ObjectFields<'a, 'de>, ProtoError> {
+    pub(crate) fn fields(&self) -> Result<ObjectFields<'a, 'de>, ProtoError> {
         let fields = Fields::of_object(self.context, self.message.message(), self.object, self.options)?;
         let (api_version, kind) = self.types.unzip();
         Ok(ObjectFields { fields, types: [kind, api_version] })

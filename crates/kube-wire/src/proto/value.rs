@@ -10,8 +10,9 @@ use super::runs::{Elements, Entries};
 use super::special;
 use super::table::{Field, Kind, Shape, Table};
 use super::time::{TIME_BYTES, Time};
+use super::wanted::Names;
 use super::wire::{Raw, check_text, text};
-use crate::value::Number;
+use crate::value::{Map, Number};
 
 /// What is the same for all values of one object.
 pub(crate) struct Context {
@@ -76,15 +77,14 @@ impl<'a, 'de> Slot<'a, 'de> {
     }
 }
 
-/// A value in the form that JSON has for it.
-pub(crate) enum JsonForm<'a, 'de> {
+/// The form that JSON has for a value.
+pub(crate) enum JsonForm<'de> {
     Null,
     Bool(bool),
     Number(Number),
     Text(Cow<'de, str>),
-    Elements(Elements<'a, 'de>),
-    Entries(Entries<'a, 'de>),
-    Fields(Fields<'a, 'de>),
+    List,
+    Map,
     /// JSON text that the message embeds.
     Json(&'de str),
 }
@@ -102,12 +102,6 @@ impl<'a, 'de> Slot<'a, 'de> {
         Fields::new(context, context.table.below(field), raw.bytes, depth + 1)
     }
 
-    /// The fields, if it is a message.
-    #[inline]
-    pub(crate) fn message(&self) -> Result<Option<Fields<'a, 'de>>, ProtoError> {
-        if self.is_one(Kind::Message) { self.fields().map(Some) } else { Ok(None) }
-    }
-
     /// The text, if it is a string.
     #[inline]
     pub(crate) fn string(&self) -> Result<Option<&'de str>, ProtoError> {
@@ -119,11 +113,38 @@ impl<'a, 'de> Slot<'a, 'de> {
         if self.is_one(Kind::Json) { special::json(self.raw.bytes) } else { Ok(None) }
     }
 
+    /// Opens a message or a map in `map`; false if it is neither. Of a message, only the fields in `names` are shown.
+    pub(crate) fn open_map(&self, names: Names, map: &mut Map<'_, 'a, 'de>) -> Result<bool, ProtoError> {
+        match (self.shape, self.field.kind) {
+            (Shape::One, Kind::Message) => *map = Map::Fields(self.fields()?.named(names)),
+            (Shape::Map, _) => *map = Map::Entries(Entries::new(self)),
+            (Shape::One, Kind::Or) => match self.choose()? {
+                Chosen::Value(slot) => return slot.open_map(names, map),
+                Chosen::False | Chosen::Empty | Chosen::Null => return Ok(false),
+            },
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Returns the elements of a list; none if it is not one.
+    pub(crate) fn elements(&self) -> Result<Option<Elements<'a, 'de>>, ProtoError> {
+        match (self.shape, self.field.kind) {
+            (Shape::Repeated, _) => Ok(Some(Elements::new(self))),
+            (Shape::One, Kind::Or) => match self.choose()? {
+                Chosen::Value(slot) => slot.elements(),
+                Chosen::Empty => Ok(Some(Elements::none(self))),
+                Chosen::False | Chosen::Null => Ok(None),
+            },
+            _ => Ok(None),
+        }
+    }
+
     /// Returns the form that JSON has for the value.
-    pub(crate) fn json_form(&self) -> Result<JsonForm<'a, 'de>, ProtoError> {
+    pub(crate) fn json_form(&self) -> Result<JsonForm<'de>, ProtoError> {
         match self.shape {
-            Shape::Repeated => return Ok(JsonForm::Elements(Elements::new(self))),
-            Shape::Map => return Ok(JsonForm::Entries(Entries::new(self))),
+            Shape::Repeated => return Ok(JsonForm::List),
+            Shape::Map => return Ok(JsonForm::Map),
             Shape::One => {}
         }
         let (raw, bytes) = (self.raw, self.raw.bytes);
@@ -147,11 +168,11 @@ impl<'a, 'de> Slot<'a, 'de> {
                 special::IntOrString::String(text) => JsonForm::Text(text.into()),
             },
             Kind::Json => special::json(bytes)?.map_or(JsonForm::Null, JsonForm::Json),
-            Kind::Message => JsonForm::Fields(self.fields()?),
+            Kind::Message => JsonForm::Map,
             Kind::Or => match self.choose()? {
                 Chosen::Value(slot) => slot.json_form()?,
                 Chosen::False => JsonForm::Bool(false),
-                Chosen::Empty => JsonForm::Elements(Elements::none(self)),
+                Chosen::Empty => JsonForm::List,
                 Chosen::Null => JsonForm::Null,
             },
             // Neither is ever handed out.

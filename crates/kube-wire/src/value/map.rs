@@ -21,6 +21,7 @@ pub(crate) enum Map<'s, 'a, 'de> {
 
 impl<'a, 'de> Map<'_, 'a, 'de> {
     /// The next key; none at the end.
+    #[inline]
     pub(super) fn key(&mut self) -> Result<Option<Cow<'de, str>>, Error> {
         Ok(match self {
             Map::Json(members) => return members.name(),
@@ -32,6 +33,7 @@ impl<'a, 'de> Map<'_, 'a, 'de> {
     }
 
     /// The value behind the key.
+    #[inline]
     pub(super) fn value(&mut self) -> Result<Value<'_, 'a, 'de>, Error> {
         Ok(match self {
             Map::Json(members) => Value::Json(members.value()?),
@@ -62,7 +64,7 @@ impl<'a, 'de> Map<'_, 'a, 'de> {
     }
 
     /// Goes behind the map; an error if something is left in a text.
-    pub(super) fn end(self) -> Result<(), Error> {
+    pub(super) fn end(&mut self) -> Result<(), Error> {
         if let Map::Json(members) = self { members.end() } else { Ok(()) }
     }
 }

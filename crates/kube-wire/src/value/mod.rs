@@ -34,16 +34,13 @@ pub(crate) enum Value<'s, 'a, 'de> {
     /// A field of a message, or an element of it.
     Proto(&'s Slot<'a, 'de>),
     /// The message of a whole object.
-    Object(Object<'a, 'de>),
+    Object(&'s Object<'a, 'de>),
     /// A text that has been read.
     Text(&'de str),
 }
 
-/// A value of the requested form, or the JSON text that a message embeds in its place.
-enum Source<'de, T> {
-    Direct(T),
-    JsonText(&'de str),
-}
+/// The JSON text that a message embeds in place of the requested form; none if the form was found.
+type Embedded<'de> = Option<&'de str>;
 
 /// Some number.
 #[derive(Clone, Copy)]
@@ -90,17 +87,6 @@ impl Number {
     }
 }
 
-/// A value without a type.
-enum Any<'s, 'a, 'de> {
-    Null,
-    Bool(bool),
-    Number(Number),
-    Text(Cow<'de, str>),
-    Seq(Seq<'s, 'a, 'de>),
-    Map(Map<'s, 'a, 'de>),
-    Json(&'de str),
-}
-
 impl<'s, 'a, 'de> Value<'s, 'a, 'de> {
     /// Decodes the JSON text embedded in a message.
     fn of_text<T>(
@@ -112,70 +98,63 @@ impl<'s, 'a, 'de> Value<'s, 'a, 'de> {
         decoded.map_err(|error| error.at(text, json.at()).in_message())
     }
 
-    fn any(self) -> Result<Any<'s, 'a, 'de>, Error> {
+    /// Returns the form of the value, and consumes it unless that is a list or a map.
+    #[inline]
+    fn form(&mut self) -> Result<JsonForm<'de>, Error> {
         let json = match self {
             Value::Json(json) => json,
-            Value::Object(object) => return Ok(Any::Map(Map::Object(object.fields()?))),
-            Value::Text(text) => return Ok(Any::Text(text.into())),
-            Value::Proto(slot) => {
-                return Ok(match slot.json_form()? {
-                    JsonForm::Null => Any::Null,
-                    JsonForm::Bool(truth) => Any::Bool(truth),
-                    JsonForm::Number(number) => Any::Number(number),
-                    JsonForm::Text(text) => Any::Text(text),
-                    JsonForm::Elements(elements) => Any::Seq(Seq::Proto(elements)),
-                    JsonForm::Entries(entries) => Any::Map(Map::Entries(entries)),
-                    JsonForm::Fields(fields) => Any::Map(Map::Fields(fields)),
-                    JsonForm::Json(text) => Any::Json(text),
-                });
-            }
+            Value::Object(_) => return Ok(JsonForm::Map),
+            Value::Text(text) => return Ok(JsonForm::Text((*text).into())),
+            Value::Proto(slot) => return Ok(slot.json_form()?),
         };
         Ok(match json.peek()? {
-            b'"' => Any::Text(json.string()?),
-            b'{' => Any::Map(Map::Json(json.map()?)),
-            b'[' => Any::Seq(Seq::Json(json.seq()?)),
-            b'-' | b'0'..=b'9' => Any::Number(json.number()?),
-            b't' | b'f' => Any::Bool(json.bool()?),
-            b'n' => json.null().map(|()| Any::Null)?,
+            b'"' => JsonForm::Text(json.string()?),
+            b'{' => JsonForm::Map,
+            b'[' => JsonForm::List,
+            b'-' | b'0'..=b'9' => JsonForm::Number(json.number()?),
+            b't' | b'f' => JsonForm::Bool(json.bool()?),
+            b'n' => json.null().map(|()| JsonForm::Null)?,
             _ => return Err(Error::new("expected value")),
         })
     }
 
-    /// Opens a map or a message. Of a message, only the fields in `names` are shown, unless `names` is empty.
+    /// Opens a map or a message in `map`: it is too large to be returned by value. Of a message, only the fields in `names` are
+    /// shown, unless `names` is empty.
+    #[inline]
     fn map(
         self,
         names: &'static [&'static str],
         expected: &dyn Expected,
-    ) -> Result<Source<'de, Map<'s, 'a, 'de>>, Error> {
+        map: &mut Map<'s, 'a, 'de>,
+    ) -> Result<Embedded<'de>, Error> {
         match self {
-            Value::Json(json) => json.map_for(expected).map(Map::Json).map(Source::Direct),
-            Value::Object(object) => Ok(Source::Direct(Map::Object(object.fields()?))),
-            Value::Text(text) => Err(Error::invalid_type(Unexpected::Str(text), expected)),
-            Value::Proto(slot) => Ok(Source::Direct(match slot.message()? {
-                Some(fields) => Map::Fields(fields.named(names)),
-                None => match slot.json_form()? {
-                    JsonForm::Entries(entries) => Map::Entries(entries),
-                    JsonForm::Fields(fields) => Map::Fields(fields),
-                    JsonForm::Json(text) => return Ok(Source::JsonText(text)),
-                    other => return Err(other.type_error(expected)),
-                },
-            })),
+            Value::Json(json) => *map = Map::Json(json.map_for(expected)?),
+            Value::Object(object) => *map = Map::Object(object.fields()?),
+            Value::Text(text) => return Err(Error::invalid_type(Unexpected::Str(text), expected)),
+            Value::Proto(slot) if slot.open_map(names, map)? => {}
+            Value::Proto(slot) => return slot.json_form()?.embedded(expected).map(Some),
         }
+        Ok(None)
     }
 
-    fn seq(self, expected: &dyn Expected) -> Result<Source<'de, Seq<'s, 'a, 'de>>, Error> {
+    /// Opens a list in `seq`.
+    fn seq(self, expected: &dyn Expected, seq: &mut Seq<'s, 'a, 'de>) -> Result<Embedded<'de>, Error> {
         let slot = match self {
-            Value::Json(json) => return json.seq_for(expected).map(Seq::Json).map(Source::Direct),
+            Value::Json(json) => {
+                *seq = Seq::Json(json.seq_for(expected)?);
+                return Ok(None);
+            }
             Value::Object(_) | Value::Text(_) => return Err(self.type_error(expected)),
             Value::Proto(slot) => slot,
         };
-        match slot.json_form()? {
-            JsonForm::Elements(elements) => Ok(Source::Direct(Seq::Proto(elements))),
-            JsonForm::Json(text) => Ok(Source::JsonText(text)),
-            other => Err(other.type_error(expected)),
+        match slot.elements()? {
+            Some(elements) => *seq = Seq::Proto(elements),
+            None => return slot.json_form()?.embedded(expected).map(Some),
         }
+        Ok(None)
     }
 
+    #[inline]
     fn text(self, expected: &dyn Expected) -> Result<Cow<'de, str>, Error> {
         let slot = match self {
             Value::Json(json) => return json.string_for(expected),
@@ -239,6 +218,7 @@ impl<'s, 'a, 'de> Value<'s, 'a, 'de> {
     }
 
     /// Consumes a null; returns false and leaves the value if it is none.
+    #[inline]
     fn take_null(&mut self) -> Result<bool, Error> {
         match self {
             Value::Json(json) => json.take_null(),
@@ -278,23 +258,36 @@ impl<'s, 'a, 'de> Value<'s, 'a, 'de> {
         }
     }
 
-    fn variant(self, expected: &dyn Expected) -> Result<Source<'de, Variant<'s, 'a, 'de>>, Error> {
-        match self {
+    /// Reads the name of a variant, or opens the map of which it is the key.
+    fn variant(
+        mut self,
+        expected: &dyn Expected,
+        variant: &mut Variant<'s, 'a, 'de>,
+    ) -> Result<Embedded<'de>, Error> {
+        let name = match &mut self {
             Value::Json(json) => match json.peek()? {
-                b'"' => json.string().map(Variant::unit).map(Source::Direct),
-                b'{' => Variant::of(Map::Json(json.map()?)).map(Source::Direct),
-                _ => Err(json.type_error(expected)),
+                b'"' => Some(json.string()?),
+                b'{' => None,
+                _ => return Err(json.type_error(expected)),
             },
-            Value::Object(object) => Variant::of(Map::Object(object.fields()?)).map(Source::Direct),
-            Value::Text(text) => Ok(Source::Direct(Variant::unit(text.into()))),
+            Value::Text(text) => Some((*text).into()),
             Value::Proto(slot) => match slot.json_form()? {
-                JsonForm::Text(text) => Ok(Source::Direct(Variant::unit(text))),
-                JsonForm::Entries(entries) => Variant::of(Map::Entries(entries)).map(Source::Direct),
-                JsonForm::Fields(fields) => Variant::of(Map::Fields(fields)).map(Source::Direct),
-                JsonForm::Json(text) => Ok(Source::JsonText(text)),
-                other => Err(other.type_error(expected)),
+                JsonForm::Text(text) => Some(text),
+                _ => None,
             },
-        }
+            Value::Object(_) => None,
+        };
+        *variant = match name {
+            Some(name) => Variant::unit(name),
+            None => {
+                let mut map = Map::Raw(None);
+                if let Some(text) = self.map(&[], expected, &mut map)? {
+                    return Ok(Some(text));
+                }
+                Variant::of(map)?
+            }
+        };
+        Ok(None)
     }
 
     /// Skips the value. Fields of a message were skipped when their bytes were read.
@@ -303,20 +296,12 @@ impl<'s, 'a, 'de> Value<'s, 'a, 'de> {
     }
 }
 
-impl Any<'_, '_, '_> {
-    fn unexpected(&self) -> Unexpected<'_> {
-        match self {
-            Self::Null => Unexpected::Unit,
-            Self::Bool(truth) => Unexpected::Bool(*truth),
-            Self::Number(number) => number.unexpected(),
-            Self::Text(text) => Unexpected::Str(text),
-            Self::Seq(_) => Unexpected::Seq,
-            Self::Map(_) | Self::Json(_) => Unexpected::Map,
-        }
+impl<'de> JsonForm<'de> {
+    /// Returns the embedded text, or the error for a type that expects another form.
+    fn embedded(self, expected: &dyn Expected) -> Result<&'de str, Error> {
+        if let JsonForm::Json(text) = self { Ok(text) } else { Err(self.type_error(expected)) }
     }
-}
 
-impl JsonForm<'_, '_> {
     /// Returns the error for a type that expects another form.
     #[cold]
     fn type_error(&self, expected: &dyn Expected) -> Error {
@@ -325,21 +310,21 @@ impl JsonForm<'_, '_> {
             JsonForm::Bool(truth) => Unexpected::Bool(*truth),
             JsonForm::Number(number) => number.unexpected(),
             JsonForm::Text(text) => Unexpected::Str(text),
-            JsonForm::Elements(_) => Unexpected::Seq,
-            JsonForm::Entries(_) | JsonForm::Fields(_) | JsonForm::Json(_) => Unexpected::Map,
+            JsonForm::List => Unexpected::Seq,
+            JsonForm::Map | JsonForm::Json(_) => Unexpected::Map,
         };
         Error::invalid_type(found, expected)
     }
 }
 
-fn visit_map<'de, V: Visitor<'de>>(mut map: Map<'_, '_, 'de>, visitor: V) -> Result<V::Value, Error> {
-    let value = visitor.visit_map(map::Access(&mut map))?;
+fn visit_map<'de, V: Visitor<'de>>(map: &mut Map<'_, '_, 'de>, visitor: V) -> Result<V::Value, Error> {
+    let value = visitor.visit_map(map::Access(map))?;
     map.end()?;
     Ok(value)
 }
 
-fn visit_seq<'de, V: Visitor<'de>>(mut seq: Seq<'_, '_, 'de>, visitor: V) -> Result<V::Value, Error> {
-    let value = visitor.visit_seq(seq::Access(&mut seq))?;
+fn visit_seq<'de, V: Visitor<'de>>(seq: &mut Seq<'_, '_, 'de>, visitor: V) -> Result<V::Value, Error> {
+    let value = visitor.visit_seq(seq::Access(seq))?;
     seq.end()?;
     Ok(value)
 }
@@ -363,17 +348,17 @@ macro_rules! visit {
 impl<'de> Deserializer<'de> for Value<'_, '_, 'de> {
     type Error = Error;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        match self.any()? {
-            Any::Null => visitor.visit_unit(),
-            Any::Bool(truth) => visitor.visit_bool(truth),
-            Any::Number(Number::Unsigned(number)) => visitor.visit_u64(number),
-            Any::Number(Number::Signed(number)) => visitor.visit_i64(number),
-            Any::Number(Number::Float(number)) => visitor.visit_f64(number),
-            Any::Text(text) => visit_text(text, visitor),
-            Any::Seq(seq) => visit_seq(seq, visitor),
-            Any::Map(map) => visit_map(map, visitor),
-            Any::Json(text) => Value::of_text(text, |value| value.deserialize_any(visitor)),
+    fn deserialize_any<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, Error> {
+        match self.form()? {
+            JsonForm::Null => visitor.visit_unit(),
+            JsonForm::Bool(truth) => visitor.visit_bool(truth),
+            JsonForm::Number(Number::Unsigned(number)) => visitor.visit_u64(number),
+            JsonForm::Number(Number::Signed(number)) => visitor.visit_i64(number),
+            JsonForm::Number(Number::Float(number)) => visitor.visit_f64(number),
+            JsonForm::Text(text) => visit_text(text, visitor),
+            JsonForm::List => self.deserialize_seq(visitor),
+            JsonForm::Map => self.deserialize_map(visitor),
+            JsonForm::Json(text) => Value::of_text(text, |value| value.deserialize_any(visitor)),
         }
     }
 
@@ -402,13 +387,13 @@ impl<'de> Deserializer<'de> for Value<'_, '_, 'de> {
         self.deserialize_str(visitor)
     }
 
-    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        match self.any()? {
-            Any::Text(Cow::Borrowed(text)) => visitor.visit_borrowed_bytes(text.as_bytes()),
-            Any::Text(Cow::Owned(text)) => visitor.visit_byte_buf(text.into_bytes()),
-            Any::Seq(seq) => visit_seq(seq, visitor),
-            Any::Json(text) => Value::of_text(text, |value| value.deserialize_bytes(visitor)),
-            other => Err(Error::invalid_type(other.unexpected(), &visitor)),
+    fn deserialize_bytes<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, Error> {
+        match self.form()? {
+            JsonForm::Text(Cow::Borrowed(text)) => visitor.visit_borrowed_bytes(text.as_bytes()),
+            JsonForm::Text(Cow::Owned(text)) => visitor.visit_byte_buf(text.into_bytes()),
+            JsonForm::List => self.deserialize_seq(visitor),
+            JsonForm::Json(text) => Value::of_text(text, |value| value.deserialize_bytes(visitor)),
+            other => Err(other.type_error(&visitor)),
         }
     }
 
@@ -441,15 +426,16 @@ impl<'de> Deserializer<'de> for Value<'_, '_, 'de> {
         if name == RAW_VALUE
             && let Some(text) = self.raw()?
         {
-            return visit_map(Map::Raw(Some(text)), visitor);
+            return visit_map(&mut Map::Raw(Some(text)), visitor);
         }
         visitor.visit_newtype_struct(self)
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        match self.seq(&visitor)? {
-            Source::Direct(seq) => visit_seq(seq, visitor),
-            Source::JsonText(text) => Value::of_text(text, |value| value.deserialize_seq(visitor)),
+        let mut seq = Seq::Empty;
+        match self.seq(&visitor, &mut seq)? {
+            None => visit_seq(&mut seq, visitor),
+            Some(text) => Value::of_text(text, |value| value.deserialize_seq(visitor)),
         }
     }
 
@@ -476,11 +462,10 @@ impl<'de> Deserializer<'de> for Value<'_, '_, 'de> {
         names: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Error> {
-        match self.map(names, &visitor)? {
-            Source::Direct(map) => visit_map(map, visitor),
-            Source::JsonText(text) => {
-                Value::of_text(text, |value| value.deserialize_struct(name, names, visitor))
-            }
+        let mut map = Map::Raw(None);
+        match self.map(names, &visitor, &mut map)? {
+            None => visit_map(&mut map, visitor),
+            Some(text) => Value::of_text(text, |value| value.deserialize_struct(name, names, visitor)),
         }
     }
 
@@ -490,15 +475,14 @@ impl<'de> Deserializer<'de> for Value<'_, '_, 'de> {
         variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Error> {
-        match self.variant(&visitor)? {
-            Source::Direct(mut variant) => {
+        let mut variant = Variant::unit(Cow::Borrowed(""));
+        match self.variant(&visitor, &mut variant)? {
+            None => {
                 let value = visitor.visit_enum(variant::Access(&mut variant))?;
                 variant.end()?;
                 Ok(value)
             }
-            Source::JsonText(text) => {
-                Value::of_text(text, |value| value.deserialize_enum(name, variants, visitor))
-            }
+            Some(text) => Value::of_text(text, |value| value.deserialize_enum(name, variants, visitor)),
         }
     }
 

@@ -11,6 +11,7 @@ use crate::redact::Path;
 pub(super) enum Seq<'s, 'a, 'de> {
     Json(JsonElements<'s, 'de>),
     Proto(Elements<'a, 'de>),
+    Empty,
 }
 
 impl<'a, 'de> Seq<'_, 'a, 'de> {
@@ -19,6 +20,7 @@ impl<'a, 'de> Seq<'_, 'a, 'de> {
         Ok(match self {
             Seq::Json(elements) => elements.element()?.map(Value::Json),
             Seq::Proto(elements) => elements.advance()?.then(|| Value::Proto(elements.slot())),
+            Seq::Empty => None,
         })
     }
 
@@ -27,7 +29,7 @@ impl<'a, 'de> Seq<'_, 'a, 'de> {
     fn blame(&self, error: Error) -> Error {
         error.below(|path| match self {
             Seq::Json(elements) => path.element(elements.index()),
-            Seq::Proto(_) => Path::some_element(path),
+            Seq::Proto(_) | Seq::Empty => Path::some_element(path),
         })
     }
 
@@ -35,11 +37,12 @@ impl<'a, 'de> Seq<'_, 'a, 'de> {
         match self {
             Seq::Json(elements) => elements.left(),
             Seq::Proto(elements) => elements.left(),
+            Seq::Empty => 0,
         }
     }
 
     /// Goes behind the list; an error if something is left in a text.
-    pub(super) fn end(self) -> Result<(), Error> {
+    pub(super) fn end(&mut self) -> Result<(), Error> {
         if let Seq::Json(elements) = self { elements.end() } else { Ok(()) }
     }
 }

@@ -30,8 +30,8 @@ impl<'s, 'a, 'de> Variant<'s, 'a, 'de> {
     }
 
     /// There may be no other entry.
-    pub(super) fn end(self) -> Result<(), Error> {
-        let Some(mut map) = self.map else { return Ok(()) };
+    pub(super) fn end(&mut self) -> Result<(), Error> {
+        let Some(map) = &mut self.map else { return Ok(()) };
         if let Map::Json(_) = map {
             return map.end();
         }
