@@ -12,6 +12,7 @@ use super::table::{Field, Kind, Shape, Table};
 use super::time::{TIME_BYTES, Time};
 use super::wanted::Names;
 use super::wire::{Raw, check_text, text};
+use crate::json::Decoder;
 use crate::value::{Map, Number};
 
 /// What is the same for all values of one object.
@@ -225,7 +226,7 @@ impl<'a, 'de> Slot<'a, 'de> {
             Kind::Quantity => special::quantity(raw.bytes).map(|_| ()),
             Kind::IntOrString => special::int_or_string(raw.bytes).map(|_| ()),
             Kind::Json => match special::json(raw.bytes)? {
-                Some(text) => special::parse(text, |json| json.value()).map(|Anything| ()),
+                Some(text) => special::parse(text, Decoder::value).map(|Anything| ()),
                 None => Ok(()),
             },
             Kind::Or => match self.choose()? {
