@@ -1,7 +1,8 @@
 //! The project's own commands: `cargo xtask test`, `bench`, `e2e-server`, `e2e-clients`, `controller-runtime`, `schema`,
-//! `accessors`, `places`, `mutants`, `deny`.
+//! `accessors`, `places`, `compile-cost`, `mutants`, `deny`.
 
 mod accessors;
+mod compile_cost;
 #[cfg(test)]
 mod conformance;
 mod e2e;
@@ -84,6 +85,8 @@ enum Command {
         #[arg(long)]
         check: bool,
     },
+    /// Measure what it takes to compile programs with this library, with kube-rs, and with both; takes minutes
+    CompileCost,
     /// Check that the model of the work queue finds each of the faults in its folder `mutants` (needs git)
     Mutants,
     /// Check licences, bans and duplicate versions (needs cargo-deny)
@@ -100,6 +103,7 @@ fn main() -> ExitCode {
         Command::Schema { check } => schema(check),
         Command::Accessors { check } => accessors::accessors(check),
         Command::Places { check } => places::places(check),
+        Command::CompileCost => compile_cost::compare(),
         Command::Mutants => mutants::mutants(),
         Command::Deny => step::run(&deny()),
     };
@@ -143,6 +147,7 @@ fn test() -> Result<(), Failed> {
     }
     steps.extend(suites.steps);
     steps.extend(real.steps);
+    compile_cost::check_budget()?;
     check_with_go()?;
     step::run_all(&steps)?;
     step::say(&suites.summary);

@@ -16,23 +16,14 @@ pub fn message(panic: Box<dyn Any + Send>) -> String {
     text.unwrap_or_else(|| "a panic without a message".to_owned())
 }
 
-const OF_TRANSFORM: &str = "the transform panicked";
-const OF_DECODING: &str = "decoding it panicked";
-
 /// Why an object is in quarantine for which a transform panicked.
 pub(crate) fn transform(panic: Box<dyn Any + Send>) -> String {
-    format!("{OF_TRANSFORM}: {}", message(panic))
+    format!("the transform panicked: {}", message(panic))
 }
 
 /// Why an object is in quarantine whose type panicked.
 pub(crate) fn decoding(panic: Box<dyn Any + Send>) -> String {
-    format!("{OF_DECODING}: {}", message(panic))
-}
-
-/// Whether an object is in quarantine because of a panic: the next time there may be none. No other reason begins so: what types say
-/// of objects is not repeated in errors.
-pub(crate) fn is_reason(why: &str) -> bool {
-    why.starts_with(OF_TRANSFORM) || why.starts_with(OF_DECODING)
+    format!("decoding it panicked: {}", message(panic))
 }
 
 /// Drops something that may panic then.

@@ -114,7 +114,7 @@ fn not_text(frame: &[u8], why: String) -> EventError {
     match split_event(frame) {
         Some((event, object)) if is_about_object(event) => EventError::Object {
             event: event.to_owned(),
-            error: DecodeError { key: peek_key(object).map(Box::new), why },
+            error: DecodeError::new(peek_key(object).map(Box::new), why),
         },
         _ => EventError::NotAnEvent { why },
     }
@@ -132,10 +132,7 @@ fn explain(frame: &str, error: &Error) -> EventError {
     match serde_json::from_str::<Envelope<'_>>(frame) {
         Ok(Envelope { event, object }) if is_about_object(&event) => EventError::Object {
             event,
-            error: DecodeError {
-                key: peek_key(object.get().as_bytes()).map(Box::new),
-                why: error.to_string(),
-            },
+            error: DecodeError::new(peek_key(object.get().as_bytes()).map(Box::new), error.to_string()),
         },
         _ => EventError::NotAnEvent { why: error.to_string() },
     }
@@ -198,7 +195,7 @@ fn decode_late<K: DeserializeOwned + 'static>(
         let why = error.to_string();
         if is_about_object(&kind) {
             let key = peek_key(object.as_bytes()).map(Box::new);
-            EventError::Object { event: kind, error: DecodeError { key, why } }
+            EventError::Object { event: kind, error: DecodeError::new(key, why) }
         } else {
             EventError::NotAnEvent { why }
         }

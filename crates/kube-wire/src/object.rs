@@ -32,6 +32,20 @@ pub struct DecodeError {
     pub key: Option<Box<ObjectKey>>,
     /// What is wrong with it.
     pub why: String,
+    /// A function of the program panicked on the object, so it may be decoded when it comes again.
+    pub panicked: bool,
+}
+
+impl DecodeError {
+    /// An error about the object with this key, if it is known.
+    pub fn new(key: Option<Box<ObjectKey>>, why: impl Into<String>) -> Self {
+        Self { key, why: why.into(), panicked: false }
+    }
+
+    /// The error about an object for which a function of the program panicked.
+    pub fn panicked(key: Option<Box<ObjectKey>>, why: impl Into<String>) -> Self {
+        Self { panicked: true, ..Self::new(key, why) }
+    }
 }
 
 impl fmt::Display for DecodeError {
@@ -58,7 +72,7 @@ pub fn decode_object<K: DeserializeOwned + 'static>(
 ) -> Result<K, DecodeError> {
     let decoded =
         text(object).and_then(|text| json::from_text(text, options).map_err(|error| error.to_string()));
-    decoded.map_err(|why| DecodeError { key: peek_key(object).map(Box::new), why })
+    decoded.map_err(|why| DecodeError::new(peek_key(object).map(Box::new), why))
 }
 
 /// The text that bytes are, or why they are none. To look at all of it at once costs less than to look at each string in it.

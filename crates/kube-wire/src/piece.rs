@@ -55,7 +55,7 @@ pub struct TooLarge {
 impl From<TooLarge> for DecodeError {
     fn from(piece: TooLarge) -> Self {
         let TooLarge { key, bytes, limit, .. } = piece;
-        Self { key, why: format!("it has {bytes} bytes; no more than {limit} are taken") }
+        Self::new(key, format!("it has {bytes} bytes; no more than {limit} are taken"))
     }
 }
 

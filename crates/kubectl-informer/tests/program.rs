@@ -368,8 +368,10 @@ fn serve_answers_until_it_is_told_to_stop() {
 fn a_kubeconfig_is_private_and_never_written_through_a_link() {
     use std::os::unix::fs::{PermissionsExt, symlink};
 
-    let (other, link) = (file("other-file", "theirs"), file("a-link", ""));
-    std::fs::remove_file(&link).unwrap();
+    let other = file("other-file", "theirs");
+    let link = other.with_file_name("a-link");
+    // An earlier run may have left it.
+    let _ = std::fs::remove_file(&link);
     symlink(&other, &link).unwrap();
     refused(&["serve", "--kubeconfig-out", link.to_str().unwrap()], "there is a link");
     assert_eq!(std::fs::read_to_string(&other).unwrap(), "theirs");

@@ -39,7 +39,7 @@ pub(super) async fn get<K: Resource + DeserializeOwned + 'static>(
         return Err(not_found());
     }
     let path = format!("{}/{name}", path(about, Some(namespace)));
-    match ask(client, about, &path, lens.is_whole()).await {
+    match ask(client, about, &path, Form::of(lens, "PartialObjectMetadata")).await {
         Err(CacheError::Server { cause, .. }) if cause.code == 404 => Err(not_found()),
         found => found.map(|object| Object::new(lens.completed(object))),
     }
@@ -60,7 +60,7 @@ pub(super) async fn list<K: Resource + DeserializeOwned + 'static>(
         return Ok(Vec::new());
     }
     let path = format!("{}?{}", path(about, namespace), parameters(query));
-    let list: Items<K> = ask(client, about, &path, lens.is_whole()).await?;
+    let list: Items<K> = ask(client, about, &path, Form::of(lens, "PartialObjectMetadataList")).await?;
     Ok(list.items.into_iter().map(|object| Object::new(lens.completed(object))).collect())
 }
 
@@ -77,17 +77,30 @@ fn parameters(query: &Query) -> String {
     parameters.finish()
 }
 
+/// What is requested of an object or a list.
+enum Form {
+    Whole,
+    /// The metadata alone, as this kind.
+    Metadata(&'static str),
+}
+
+impl Form {
+    /// The form that a type needs; `kind` is the one that has the metadata alone.
+    fn of<K>(lens: &Lens<K>, kind: &'static str) -> Self {
+        if lens.is_whole() { Self::Whole } else { Self::Metadata(kind) }
+    }
+}
+
 async fn ask<T: DeserializeOwned + 'static>(
     client: &Client,
     about: &About,
     path: &str,
-    whole: bool,
+    form: Form,
 ) -> Result<T, CacheError> {
     let failed = |cause| CacheError::Server { resource: about.name(), cause };
-    let form = if path.contains('?') { "PartialObjectMetadataList" } else { "PartialObjectMetadata" };
-    let accept = match whole {
-        true => "application/json".to_owned(),
-        false => format!("application/json;as={form};g=meta.k8s.io;v=v1"),
+    let accept = match form {
+        Form::Whole => "application/json".to_owned(),
+        Form::Metadata(kind) => format!("application/json;as={kind};g=meta.k8s.io;v=v1"),
     };
     let request = Request::get(path).header(header::ACCEPT, accept).body(Vec::new());
     let request = request.map_err(|error| failed(SourceError::connection(&error)))?;

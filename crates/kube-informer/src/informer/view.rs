@@ -163,9 +163,9 @@ fn see<K: Send + Sync + 'static>(
     lens: &Arc<Lens<K>>,
     object: &Object<Raw>,
 ) -> Result<Object<K>, DecodeError> {
-    let named = |error: DecodeError| DecodeError { key: Some(key(object, true)), why: error.why };
+    let named = |error: DecodeError| DecodeError { key: Some(key(object, true)), ..error };
     let seen = catch_unwind(AssertUnwindSafe(|| object.seen_as(lens)));
-    seen.unwrap_or_else(|panic| Err(DecodeError { key: None, why: panics::decoding(panic) })).map_err(named)
+    seen.unwrap_or_else(|panic| Err(DecodeError::panicked(None, panics::decoding(panic)))).map_err(named)
 }
 
 fn key(object: &Object<Raw>, with_version: bool) -> Box<ObjectKey> {
@@ -285,7 +285,7 @@ fn seen<K: Send + Sync + 'static>(lens: &Arc<Lens<K>>, change: Change) -> WatchP
         Change::Event(Event::Updated { new, .. }) => part("MODIFIED", &new, WireEvent::Modified),
         // Nobody saw it go, so nobody is told in which state it went, nor at which version.
         Change::Event(Event::Deleted(lost)) if lost.final_state_unknown() => {
-            let error = DecodeError { key: Some(key(lost.object(), false)), why: "it is gone".to_owned() };
+            let error = DecodeError::new(Some(key(lost.object(), false)), "it is gone");
             WatchPart::Undecodable { event: "DELETED".to_owned(), error }
         }
         Change::Event(Event::Deleted(lost)) => part("DELETED", lost.object(), WireEvent::Deleted),

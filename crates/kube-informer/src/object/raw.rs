@@ -193,10 +193,10 @@ impl Object<Raw> {
         lens: &Arc<Lens<K>>,
     ) -> Result<Object<K>, DecodeError> {
         let Rest::Base(base) = &self.stored.0.rest else {
-            return Err(DecodeError { key: None, why: "there are no bytes".to_owned() });
+            return Err(DecodeError::new(None, "there are no bytes"));
         };
         if lens.whole && base.form.metadata_only {
-            return Err(DecodeError { key: None, why: "only its metadata has arrived".to_owned() });
+            return Err(DecodeError::new(None, "only its metadata has arrived"));
         }
         let mut known = base.seen.lock();
         let found = known.iter().find(|(of, _)| *of == TypeId::of::<K>());

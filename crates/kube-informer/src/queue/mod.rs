@@ -296,7 +296,7 @@ mod tests {
         let (producer, mut consumer) = queue::<ConfigMap>(DEFAULT_CAPACITY);
         let text = || "k".repeat(SIZE / 4);
         let key = || ObjectKey::new(text(), text(), text(), text());
-        let error = || DecodeError { key: Some(Box::new(key())), why: String::new() };
+        let error = || DecodeError::new(Some(Box::new(key())), "");
         let one = || Delta::Undecodable { event: String::new(), error: error() };
         let list = || Delta::Replaced {
             objects: Vec::new(),

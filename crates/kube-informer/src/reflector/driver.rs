@@ -19,7 +19,6 @@ use super::{
     WatchEnd, WatchRequest, after,
 };
 use crate::object::{Object, key};
-use crate::panics;
 use crate::queue::{Closed, Delta, Producer};
 use crate::source::{Distrust, ListPart, ListWatch, SourceError, Want, WatchPart};
 
@@ -413,7 +412,7 @@ where
                             return Ok(WatchEnd::WentBack);
                         }
                         EventVerdict::Apply => {
-                            if panics::is_reason(&error.why) {
+                            if error.panicked {
                                 self.retry.lost(now());
                             }
                             queue.push(Delta::Undecodable { event, error }).await?;
@@ -634,7 +633,7 @@ impl<K> Collected<K> {
 
     /// Whether objects were lost to panics.
     fn any_lost(&self) -> bool {
-        self.undecodable.values().chain(&self.nameless).any(|error| panics::is_reason(&error.why))
+        self.undecodable.values().chain(&self.nameless).any(|error| error.panicked)
     }
 
     fn replaced(self, resource_version: String, new_epoch: bool, distrust: Option<Distrust>) -> Delta<K> {
@@ -674,7 +673,7 @@ mod tests {
         for number in 0..10_000 {
             collected.put(object(&format!("passing-{number}")));
             collected.remove(&format!("passing-{number}"));
-            collected.quarantine("ADDED", DecodeError { key: None, why: number.to_string() });
+            collected.quarantine("ADDED", DecodeError::new(None, number.to_string()));
         }
         collected.put(object("last"));
         collected.put(object("first"));

@@ -25,7 +25,7 @@ where
         let object = change(form.encoding.decode_object::<K>(bytes, form.options)?);
         let why =
             |error: serde_json::Error| format!("what the transform made is not JSON: {}", json_words(&error));
-        serde_json::to_value(object).map_err(|error| DecodeError { key: None, why: why(error) })
+        serde_json::to_value(object).map_err(|error| DecodeError::new(None, why(error)))
     })
 }
 
@@ -45,10 +45,10 @@ pub(crate) fn keep_bytes(
         let Some(transform) = transform_in(object.namespace()) else {
             return Ok(Object::base(&object, bytes, &arrived));
         };
-        let keyed = |error: DecodeError| DecodeError { key: Some(Box::new(object.key())), why: error.why };
+        let keyed = |error: DecodeError| DecodeError { key: Some(Box::new(object.key())), ..error };
         let changed = catch_unwind(AssertUnwindSafe(|| transform(&bytes, &arrived)));
         let panicked =
-            |panic: Box<dyn std::any::Any + Send>| DecodeError { key: None, why: panics::transform(panic) };
+            |panic: Box<dyn std::any::Any + Send>| DecodeError::panicked(None, panics::transform(panic));
         let changed = changed.unwrap_or_else(|panic| Err(panicked(panic))).map_err(keyed)?;
         let (bytes, encoding) = match encoding {
             Encoding::Protobuf(message) => match encode_object_proto(&changed, message) {

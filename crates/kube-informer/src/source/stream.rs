@@ -60,7 +60,7 @@ where
             made.map(|object| object.arrived_as(item.len()))
         });
         let object = object
-            .unwrap_or_else(|why| Err(DecodeError { key: encoding.peek_key(&item).map(Box::new), why }));
+            .unwrap_or_else(|why| Err(DecodeError::panicked(encoding.peek_key(&item).map(Box::new), why)));
         Ok(object.map_or_else(ListPart::Undecodable, ListPart::Item))
     };
     pipeline(body, cut, want.tracker(), decode, |_| {})
@@ -119,7 +119,7 @@ where
         part.unwrap_or_else(|why| match encoding.split_event(&frame) {
             Some((event, object)) => {
                 let key = encoding.peek_key(object).map(Box::new);
-                Ok(WatchPart::Undecodable { event: event.to_owned(), error: DecodeError { key, why } })
+                Ok(WatchPart::Undecodable { event: event.to_owned(), error: DecodeError::panicked(key, why) })
             }
             None => Err(SourceError::garbled(why)),
         })
@@ -254,7 +254,7 @@ impl<K: Resource + Send + Sync + 'static> Maker<K> {
 }
 
 fn nameless() -> DecodeError {
-    DecodeError { key: None, why: "it has no name".to_owned() }
+    DecodeError::new(None, "it has no name")
 }
 
 /// Makes handles of the objects of events.

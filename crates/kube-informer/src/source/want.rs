@@ -142,7 +142,7 @@ impl<K: Resource + 'static> Want<K> {
         );
         let changed = AssertUnwindSafe(|| Object::changed(*object, |object| transform(object)));
         catch_unwind(changed)
-            .map_err(|panic| DecodeError { key: Some(Box::new(key)), why: panics::transform(panic) })
+            .map_err(|panic| DecodeError::panicked(Some(Box::new(key)), panics::transform(panic)))
     }
 
     /// Whether the bytes of objects are wanted.
@@ -162,7 +162,7 @@ impl<K: Resource + 'static> Want<K> {
         codec: impl FnOnce(Option<Warm<K>>) -> DecodeContext<K>,
     ) -> Result<Object<K>, DecodeError> {
         if let Some(make) = &self.make {
-            let none = || DecodeError { key: None, why: "its bytes make no sense".to_owned() };
+            let none = || DecodeError::new(None, "its bytes are malformed");
             return make(*object, bytes.ok_or_else(none)?, written);
         }
         let warm = match self.residency {

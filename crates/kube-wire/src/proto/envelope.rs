@@ -40,7 +40,7 @@ pub struct ProtoEnvelope<'a> {
 impl<'a> ProtoEnvelope<'a> {
     /// Opens an envelope.
     pub fn read(bytes: &'a [u8]) -> Result<Self, DecodeError> {
-        let wrong = |why: &str| Err(DecodeError { key: None, why: why.to_owned() });
+        let wrong = |why: &str| Err(DecodeError::new(None, why.to_owned()));
         if bytes.is_empty() {
             return wrong("empty data");
         }
@@ -53,7 +53,7 @@ impl<'a> ProtoEnvelope<'a> {
         if body.is_empty() {
             return wrong("empty body");
         }
-        Self::read_body(body).map_err(|error| DecodeError { key: None, why: error.to_string() })
+        Self::read_body(body).map_err(|error| DecodeError::new(None, error.to_string()))
     }
 
     /// Puts an object into its envelope.

@@ -99,7 +99,7 @@ fn bookmark<K>(object: &[u8]) -> Result<Event<K>, DecodeError> {
     let envelope = ProtoEnvelope::read(object)?;
     let metadata = ProtoMetadata::of(envelope.object)
         .filter(|metadata| !metadata.resource_version().is_empty())
-        .ok_or_else(|| DecodeError { key: None, why: "a bookmark without a version".to_owned() })?;
+        .ok_or_else(|| DecodeError::new(None, "a bookmark without a version"))?;
     Ok(Event::Bookmark {
         resource_version: metadata.resource_version().to_owned(),
         initial_events_end: metadata.annotations().any(|entry| entry == (INITIAL_EVENTS_END, "true")),
@@ -110,21 +110,17 @@ fn status(object: &[u8]) -> Result<WatchStatus, DecodeError> {
     let envelope = ProtoEnvelope::read(object)?;
     let message = ProtoMessage::of("", "v1", "Status")
         .filter(|message| message.is(envelope.api_version, envelope.kind))
-        .ok_or_else(|| DecodeError { key: None, why: "an error that is no status".to_owned() })?;
+        .ok_or_else(|| DecodeError::new(None, "an error that is no status"))?;
     decode_typed(envelope.object, message, None, DecodeOptions::default(), None)
 }
 
 /// An object that is not of the kind that was asked for. Its bytes would mean something else.
 pub(super) fn other_kind(envelope: &ProtoEnvelope<'_>, wanted: ProtoMessage) -> DecodeError {
     let ProtoEnvelope { api_version, kind, object } = envelope;
-    DecodeError {
-        key: peek_key_proto(object).map(Box::new),
-        why: format!(
-            "it is \"{kind}\" of \"{api_version}\", not {} of {}",
-            wanted.kind(),
-            wanted.api_version()
-        ),
-    }
+    DecodeError::new(
+        peek_key_proto(object).map(Box::new),
+        format!("it is \"{kind}\" of \"{api_version}\", not {} of {}", wanted.kind(), wanted.api_version()),
+    )
 }
 
 #[cfg(test)]

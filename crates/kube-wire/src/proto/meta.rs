@@ -154,8 +154,7 @@ pub fn peek_key_proto(object: &[u8]) -> Option<ObjectKey> {
 
 /// The same object without `metadata.managedFields`, to be kept as bytes. Nothing is decoded.
 pub fn strip_managed_fields_proto(object: &[u8]) -> Result<Vec<u8>, DecodeError> {
-    strip(object)
-        .map_err(|error| DecodeError { key: peek_key_proto(object).map(Box::new), why: error.to_string() })
+    strip(object).map_err(|error| DecodeError::new(peek_key_proto(object).map(Box::new), error.to_string()))
 }
 
 fn strip(object: &[u8]) -> Result<Vec<u8>, ProtoError> {

@@ -82,7 +82,7 @@ fn decode_disordered<K: DeserializeOwned + 'static>(
 /// An error with the name of the object that it is about.
 #[cold]
 fn about(object: &[u8], error: &dyn Display) -> DecodeError {
-    DecodeError { key: peek_key_proto(object).map(Box::new), why: error.to_string() }
+    DecodeError::new(peek_key_proto(object).map(Box::new), error.to_string())
 }
 
 /// The message of a whole object.
