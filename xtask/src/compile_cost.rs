@@ -20,9 +20,8 @@ const FLAGS: [&str; 4] = ["-Copt-level=2", "-Cno-prepopulate-passes", "-Ccodegen
 pub(crate) fn check_budget() -> Result<(), Failed> {
     let file = root().join("target").join("compile-budget.ll");
     let emit = format!("--emit=llvm-ir={}", file.display());
-    let build =
-        ["rustc", "--quiet", "--package", "kube-informer", "--example", PROGRAM, "--", "-Ccodegen-units=1"];
-    step::run(&Step::cargo("compile budget", &[&build[..], &["-Cdebuginfo=0", &emit]].concat()))?;
+    let build = ["rustc", "--quiet", "--package", "kube-informer", "--example", PROGRAM, "--"];
+    step::run(&Step::cargo("compile budget", &[&build[..], &FLAGS, &[&emit]].concat()))?;
     let code = std::fs::read_to_string(&file)
         .map_err(|error| Failed::new(format!("cannot read {}: {error}", file.display())))?;
     let (lines, decoders) = (code.lines().count(), decoders(&code));
