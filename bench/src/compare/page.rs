@@ -88,8 +88,8 @@ fn summary(results: &Results, sizes: &Sizes) -> String {
 fn bars_table(judged: &[Judged]) -> String {
     let met = judged.iter().filter(|bar| bar.is_met).count();
     let mut text = format!(
-        "## Bars\n\n**{met} of {} bars are met.** For times and memory: ours ÷ theirs, smaller is better. For speeds: how many times theirs, larger is better.\n\n\
-        | | ours | theirs | ratio | promised | |\n|---|---|---|---|---|---|\n",
+        "## Bars\n\n**{met} of {} bars are met.** They are targets for the next version of the engine. For times and memory: ours ÷ theirs, smaller is better. For speeds: how many times theirs, larger is better.\n\n\
+        | | ours | theirs | ratio | target | |\n|---|---|---|---|---|---|\n",
         judged.len()
     );
     for bar in judged {

@@ -1,6 +1,6 @@
 //! From one stream of changes to many listeners, each at its own pace.
 //!
-//! Each listener has a queue of its own, so that a slow one delays nobody. A queue that grows past its high-water
+//! Each listener has a queue of its own, so that a slow one does not delay others. A queue that grows past its high-water
 //! mark keeps one entry per object from then on: the listener misses states in between, but never an object, and
 //! the `old` it is told is what it saw last.
 

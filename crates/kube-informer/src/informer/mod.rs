@@ -54,10 +54,10 @@ const NO_RUNTIME: &str = "the informer was started outside of a tokio runtime, a
 ///    there, then of every change, without gap or repetition (`a_late_handler_hears_what_is_there_and_then_everything`).
 ///    One that is so slow that its queue reaches the high-water mark hears of the latest state of each object
 ///    (`a_slow_listener_is_told_as_old_what_it_saw_last`).
-/// 4. A slow, panicking or removed handler delays nobody (`a_handler_that_blocks_or_panics_delays_nobody`), and it may
-///    block for as long as it likes (`handlers_that_block_delay_nobody_on_a_runtime_with_one_thread`): as many
-///    calls as there are cores may hold up others, for 10 milliseconds at most before others take their place; for a
-///    second where the runtime has no thread to give; and for as long as they last where 4,096 do.
+/// 4. A slow, panicking or removed handler does not delay the store or other handlers
+///    (`a_handler_that_blocks_or_panics_delays_nobody`): while there are events for it, it has one of the threads that tokio keeps for
+///    blocking work (512 by default). Only while all of them are held do other handlers wait
+///    (`handlers_take_turns_on_the_only_thread_of_a_runtime`).
 /// 5. An object that cannot be decoded is named in the status, keeps its last good state, and returns when it can be
 ///    decoded again (`an_undecodable_object_is_quarantined_and_comes_back`). One for which a transform panicked is asked for
 ///    again, by listing its scope again: first after 10–20 s, then ever more rarely, at last every 30–60 min. The status counts

@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube_informer::SharedInformer;
 use kube_informer::fanout::{Event, Fanout, ListenerOptions, Registration};
 use kube_informer::reflector::Config;
 use kube_informer::source::KubeSource;
+use kube_informer::{Object, SharedInformer};
 use kube_testserver::{Fault, Verb};
 use kube_wire::Limits;
 use tokio_util::sync::CancellationToken;
@@ -262,6 +262,110 @@ fn without_threads() -> (tokio::runtime::Runtime, std::sync::mpsc::Sender<()>) {
     });
     begins.recv().unwrap();
     (runtime, hold)
+}
+
+/// Events about one object.
+fn events(count: usize) -> Vec<Event<ConfigMap>> {
+    let added = |number: usize| {
+        let mut object = ConfigMap::default();
+        object.metadata.name = Some("a".to_owned());
+        object.metadata.resource_version = Some(number.to_string());
+        Event::Added { object: Object::new(object), initial: false }
+    };
+    (1..=count).map(added).collect()
+}
+
+/// No stack is as large as this runtime wants for its threads.
+#[test]
+fn where_the_system_has_no_thread_for_the_runtime_handlers_get_their_own() {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    let starved = builder.thread_stack_size(1 << 50).enable_all().build().unwrap();
+    let heard = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&heard);
+    starved.block_on(async {
+        let mut fanout = Fanout::<ConfigMap>::new();
+        let handler = move |event: Event<ConfigMap>| {
+            let version: usize = event.object().resource_version().parse().unwrap();
+            assert_eq!(count.fetch_add(1, Ordering::SeqCst) + 1, version, "each once, in order");
+        };
+        let registration = fanout.add_handler(handler, ListenerOptions::new().lossless(), []);
+        for event in events(100) {
+            fanout.tell(&[event]);
+            tokio::task::yield_now().await;
+        }
+        registration.drain();
+        tokio::time::timeout(PATIENCE, registration.ended()).await.expect("it ends");
+        assert_eq!((heard.load(Ordering::SeqCst), registration.status().panics), (100, 0));
+    });
+}
+
+/// The only thread is held until both wait for it. The one that is first has to leave it to the other before it has heard
+/// everything.
+#[test]
+fn handlers_take_turns_on_the_only_thread_of_a_runtime() {
+    const EVENTS: usize = 50_000;
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    let runtime = builder.max_blocking_threads(1).enable_all().build().unwrap();
+    let (hold, until) = std::sync::mpsc::channel::<()>();
+    runtime.spawn_blocking(move || {
+        let _ = until.recv();
+    });
+    runtime.block_on(async {
+        let mut fanout = Fanout::<ConfigMap>::new();
+        let first = Arc::new(AtomicUsize::new(0));
+        let (counted, seen) = (Arc::clone(&first), Arc::clone(&first));
+        let counts = move |_: Event<ConfigMap>| {
+            counted.fetch_add(1, Ordering::SeqCst);
+        };
+        let (when, mut whens) = tokio::sync::mpsc::unbounded_channel();
+        let looks = move |_: Event<ConfigMap>| {
+            let _ = when.send(seen.load(Ordering::SeqCst));
+        };
+        let options = || ListenerOptions::new().lossless();
+        let all = [fanout.add_handler(counts, options(), []), fanout.add_handler(looks, options(), [])];
+        fanout.tell(&events(EVENTS));
+        for _ in 0..10 {
+            tokio::task::yield_now().await;
+        }
+        drop(hold);
+        let at = whens.recv().await.unwrap();
+        assert!(at < EVENTS, "it waited until the other had heard everything");
+        for registration in all {
+            registration.drain();
+            tokio::time::timeout(PATIENCE, registration.ended()).await.expect("it ends");
+        }
+        assert_eq!(first.load(Ordering::SeqCst), EVENTS);
+    });
+}
+
+/// A handler that goes on for ever if nothing closes its listener.
+#[test]
+fn a_runtime_that_ends_in_a_call_ends_the_handler_after_that_call() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let (hold, until) = std::sync::mpsc::channel::<()>();
+    let (began, begins) = std::sync::mpsc::channel();
+    let mut fanout = Fanout::<ConfigMap>::new();
+    let registration = {
+        let _entered = runtime.enter();
+        let handler = move |_: Event<ConfigMap>| {
+            began.send(()).unwrap();
+            let _ = until.recv();
+        };
+        fanout.add_handler(handler, ListenerOptions::new(), [])
+    };
+    fanout.tell(&events(10));
+    begins.recv().unwrap();
+    runtime.shutdown_background();
+    let other = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    other.block_on(async {
+        // The future has been dropped when the listener hears no more.
+        while !fanout.status().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        drop(hold);
+        tokio::time::timeout(PATIENCE, registration.ended()).await.expect("it ends");
+    });
+    assert!(begins.recv().is_err(), "no other call follows");
 }
 
 /// Its runtime goes before it has been called for the first time.

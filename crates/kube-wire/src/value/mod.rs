@@ -3,8 +3,8 @@
 //! Serde compiles the `Deserialize` of a type once per deserializer, which for large types is most of what a program compiles. So
 //! both encodings share one deserializer. Its steps are non-generic functions compiled in this crate; a type only instantiates calls.
 //!
-//! A type is shown what serde_json would show it, with two differences: a struct is not made of a list, and an integer is visited as
-//! `i64` or `u64`, whichever the type asks for.
+//! A type is shown what serde_json would show it, with these differences: a struct is not made of a list; an integer is visited as
+//! `i64` or `u64`, and a floating-point number as `f64`, whichever the type asks for; a string of bytes has to be text.
 
 mod error;
 mod key;
@@ -242,11 +242,20 @@ impl<'s, 'a, 'de> Value<'s, 'a, 'de> {
     }
 
     /// Reads an integer of 128 bits. Messages have none that needs more than 64.
-    fn wide<T: DeserializeOwned + From<u64>>(self, expected: &dyn Expected) -> Result<T, Error> {
-        match self {
-            Value::Json(json) => json.wide_for(expected),
-            other => other.unsigned(expected).map(T::from),
-        }
+    fn wide<T: DeserializeOwned + TryFrom<i64> + TryFrom<u64>>(
+        self,
+        expected: &dyn Expected,
+    ) -> Result<T, Error> {
+        let number = match self {
+            Value::Json(json) => return json.wide_for(expected),
+            other => other.number(expected)?,
+        };
+        let wide = match number {
+            Number::Unsigned(number) => T::try_from(number).ok(),
+            Number::Signed(number) => T::try_from(number).ok(),
+            Number::Float(_) => return Err(Error::invalid_type(number.unexpected(), expected)),
+        };
+        wide.ok_or_else(|| Error::invalid_value(number.unexpected(), expected))
     }
 
     /// Returns the JSON text of the value, if it has one.
