@@ -1,4 +1,4 @@
-//! Bars: what this library promises beside client-go and beside the limit.
+//! Bars: targets beside client-go and beside the limit.
 
 use super::contender::{CLIENT_GO, Contender, DECODED, OURS};
 use super::plan::{Sizes, of_handlers, queue_row, row};
@@ -6,7 +6,7 @@ use super::results::Results;
 use super::value::{Unit, Value};
 use crate::replay::Set;
 
-/// One promise.
+/// One target.
 #[derive(Clone, Debug)]
 pub(super) struct Bar {
     pub(super) title: String,
@@ -71,10 +71,10 @@ pub(super) fn bars(sizes: &Sizes) -> Vec<Bar> {
         let row = row("latency", set, sizes.objects_of_events, true) + &of_handlers(10);
         bars.push(bar("p99 from socket to handler", &row, OURS, "p99", Against::Nothing, 0.001));
     }
-    let bar = |title: String, row: String, figure, other_figure, bound| Bar {
+    let bar = |title: String, row: String, who, figure, other_figure, bound| Bar {
         title,
         row,
-        who: DECODED,
+        who,
         figure,
         other_figure,
         against: Against::ClientGo,
@@ -84,15 +84,16 @@ pub(super) fn bars(sizes: &Sizes) -> Vec<Bar> {
     bars.push(bar(
         "pods: list all with a handle to each, speed".to_owned(),
         reads,
+        OURS,
         "all_handles_ns",
         Some("all_ns"),
         1.0,
     ));
     for &keys in sizes.keys {
         let of = |what: &str| format!("queue of {} keys: {what}", super::value::thousands(keys as f64));
-        bars.push(bar(of("add, speed"), queue_row(keys), "add_ns", None, 1.0));
-        bars.push(bar(of("take, speed"), queue_row(keys), "take_ns", None, 1.0));
-        bars.push(bar(of("memory"), queue_row(keys), "resident", None, 1.0));
+        bars.push(bar(of("add, speed"), queue_row(keys), DECODED, "add_ns", None, 1.0));
+        bars.push(bar(of("take, speed"), queue_row(keys), DECODED, "take_ns", None, 1.0));
+        bars.push(bar(of("memory"), queue_row(keys), DECODED, "resident", None, 1.0));
     }
     bars
 }

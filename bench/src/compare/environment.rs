@@ -66,6 +66,7 @@ pub(super) fn versions() -> Vec<String> {
     };
     let versions = [
         locked("kube-informer"),
+        commit(),
         client_go.map(|version| format!("client-go {version}")),
         locked("kube-runtime"),
         locked("k8s-openapi"),
@@ -74,6 +75,18 @@ pub(super) fn versions() -> Vec<String> {
         first_line("valgrind", &["--version"]),
     ];
     versions.into_iter().flatten().collect()
+}
+
+/// The commit that is measured, and whether files differ from it; none outside a repository.
+fn commit() -> Option<String> {
+    let git = |arguments: &[&str]| {
+        let output =
+            Command::new("git").args(arguments).current_dir(env!("CARGO_MANIFEST_DIR")).output().ok()?;
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    };
+    let commit = git(&["rev-parse", "--short=12", "HEAD"])?;
+    let changed = !git(&["status", "--porcelain"])?.is_empty();
+    Some(format!("commit {commit}{}", if changed { " with changes" } else { "" }))
 }
 
 /// What other programs and the host took of the machine between measurements.

@@ -17,6 +17,7 @@ const MOST_LOSSES: usize = 10;
 /// The whole page, in Markdown.
 pub(super) fn page(results: &Results, sizes: &Sizes, judged: &[Judged], plots: &[Plot]) -> String {
     let objects = thousands(sizes.objects as f64);
+    let [events, updated] = [sizes.events, sizes.objects_of_events].map(|count| thousands(count as f64));
     let size = results.get(DECODE_PROTOBUF, DECODED, "bytes").unwrap_or_default() / 1e3;
     let mut page = format!(
         "# Benchmarks\n\n\
@@ -27,9 +28,10 @@ pub(super) fn page(results: &Results, sizes: &Sizes, judged: &[Judged], plots: &
         **Objects**: made from a seed. Pods are of 1,000 workloads in four states each: 1 to 5 containers, 0 to 30 variables, \
         annotations of 1 byte to 4 KB, {size:.1} KB in protobuf on average. The mixed cluster has nine kinds in the proportions of \
         a cluster (pods, events, config maps, secrets, endpoint slices, leases, nodes, two custom kinds).\n\n\
-        **How**: one replay server over TLS in its own process; each library in its own process, in turns. Of several rounds \
-        times are the least, rates the most, memory and percentiles the middle. In first syncs client-go and kube-rs count in the \
-        better of LIST and WatchList; elsewhere all use WatchList. All Rust programs use jemalloc with large pages. Each library does \
+        **How**: one replay server over TLS in its own process; each library in its own process, in turns, on the same two cores. Of \
+        several rounds times are the least, rates the most, memory and percentiles the mean. For first syncs each figure of client-go \
+        and kube-rs is that of its better way, LIST or WatchList; elsewhere all use WatchList. Updates are {events}, of {updated} objects; \
+        kube-rs has one consumer. All Rust programs use jemalloc with large pages. Each library does \
         what it does by default: ours drops managed fields, the others keep them (both ways are in the long table); kube-rs reads JSON. The wait before a relist is \
         not counted.\n\n",
         results.run.command
@@ -112,10 +114,16 @@ struct Loss {
 
 /// The bars that are missed and the largest losses beside them, each with its reason.
 fn losses(results: &Results, judged: &[Judged]) -> String {
-    let mut text = "\n## Where this library loses, and why\n\n".to_owned();
+    let mut text = "\n## Where this library loses, and why\n\nMissed bars, and figures in which the default storage is more than 5 % behind the best of \
+        client-go and kube-rs, with the factor.\n\n"
+        .to_owned();
     let missed = judged.iter().filter(|bar| !bar.is_met);
-    let mut reasons: Vec<(String, &str)> =
-        missed.map(|bar| (format!("missed: {}", bar.title), explain(&bar.title))).collect();
+    let mut reasons: Vec<(String, &str)> = missed
+        .map(|bar| {
+            let against = if bar.against.is_empty() { String::new() } else { format!(" ({})", bar.against) };
+            (format!("missed: {}{against}", bar.title), explain(&bar.title))
+        })
+        .collect();
     for loss in found(results) {
         let title = format!("{}, {} ({:.1} times)", loss.row, loss.figure, loss.factor);
         reasons.push((title.clone(), explain(&title)));

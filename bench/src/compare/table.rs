@@ -59,7 +59,7 @@ pub(super) fn text(results: &Results, bars: &[Judged]) -> String {
     if bars.is_empty() {
         return text;
     }
-    let _ = writeln!(text, "\n{:<62}{:>12}{:>12}{:>9}", "bar", "ratio", "promised", "");
+    let _ = writeln!(text, "\n{:<62}{:>12}{:>12}{:>9}", "bar", "ratio", "target", "");
     for bar in bars {
         let against = if bar.against.is_empty() { String::new() } else { format!(" ÷ {}", bar.against) };
         let ratio = bar.ratio.map_or_else(|| bar.ours.to_string(), |ratio| format!("{ratio:.2}"));
