@@ -264,6 +264,9 @@ fn without_threads() -> (tokio::runtime::Runtime, std::sync::mpsc::Sender<()>) {
     (runtime, hold)
 }
 
+/// How long threads are waited for by the clock on the wall.
+const REAL_PATIENCE: Duration = Duration::from_secs(60);
+
 /// Events about one object.
 fn events(count: usize) -> Vec<Event<ConfigMap>> {
     let added = |number: usize| {
@@ -294,7 +297,7 @@ fn where_the_system_has_no_thread_for_the_runtime_handlers_get_their_own() {
             tokio::task::yield_now().await;
         }
         registration.drain();
-        tokio::time::timeout(PATIENCE, registration.ended()).await.expect("it ends");
+        tokio::time::timeout(REAL_PATIENCE, registration.ended()).await.expect("it ends");
         assert_eq!((heard.load(Ordering::SeqCst), registration.status().panics), (100, 0));
     });
 }
@@ -332,7 +335,7 @@ fn handlers_take_turns_on_the_only_thread_of_a_runtime() {
         assert!(at < EVENTS, "it waited until the other had heard everything");
         for registration in all {
             registration.drain();
-            tokio::time::timeout(PATIENCE, registration.ended()).await.expect("it ends");
+            tokio::time::timeout(REAL_PATIENCE, registration.ended()).await.expect("it ends");
         }
         assert_eq!(first.load(Ordering::SeqCst), EVENTS);
     });
@@ -359,11 +362,14 @@ fn a_runtime_that_ends_in_a_call_ends_the_handler_after_that_call() {
     let other = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     other.block_on(async {
         // The future has been dropped when the listener hears no more.
-        while !fanout.status().is_empty() {
-            tokio::task::yield_now().await;
-        }
+        let closed = async {
+            while !fanout.status().is_empty() {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(REAL_PATIENCE, closed).await.expect("its listener is closed");
         drop(hold);
-        tokio::time::timeout(PATIENCE, registration.ended()).await.expect("it ends");
+        tokio::time::timeout(REAL_PATIENCE, registration.ended()).await.expect("it ends");
     });
     assert!(begins.recv().is_err(), "no other call follows");
 }

@@ -15,7 +15,7 @@ macro_rules! places {
             $(zero $($zero:literal)+;)?
         }
     )+) => { $(
-        in_versions! { [$($($since)+)?]
+        gated! { [$($($since)+)?]
             impl Item for types::$ty {
                 #[inline]
                 fn put(&mut self, value: Raw<'_>, at: At) -> Option<()> {
@@ -74,7 +74,7 @@ macro_rules! places {
                                 walk.rest = through_serde(&mut self.$other_field, message, $other_number, walk.start)?;
                             })+)?
                             _place => {
-                                $(in_versions! { [$($gate)+]
+                                $(gated! { [$($gate)+]
                                     match _place {
                                         $($gated_number => {
                                             const { assert!(
@@ -113,7 +113,7 @@ macro_rules! places {
                     $($(if !seen.has(const { Seen::of($other_number) }) {
                         self.$other_field = Default::default();
                     })+)?
-                    $(in_versions! { [$($gate)+]
+                    $(gated! { [$($gate)+]
                         $(if !seen.has(const { Seen::of($gated_number) }) {
                             self.$gated_field.forget();
                         })+
@@ -122,14 +122,6 @@ macro_rules! places {
             }
         }
     )+ };
-}
-
-/// Something that is there only in some versions of Kubernetes.
-macro_rules! in_versions {
-    ([] $($what:tt)*) => { $($what)* };
-    ([$gate:ident $($more:ident)*] $($what:tt)*) => {
-        k8s_openapi::$gate! { in_versions! { [$($more)*] $($what)* } }
-    };
 }
 
 /// The kinds that are filled in place.
